@@ -1,0 +1,43 @@
+"""A local-first agent library on DSPy for weak models.
+
+The names below load when they are first used, so that importing the package (and ``micro-agent --help``) does not
+import DSPy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from micro_agent.agent import MicroAgent
+    from micro_agent.models import configure_lm
+    from micro_agent.rules.limits import Limits
+    from micro_agent.run import Run, Step
+    from micro_agent.tools import Tool, tool
+
+__all__ = ["Limits", "MicroAgent", "Run", "Step", "Tool", "configure_lm", "tool"]
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Limits": "micro_agent.rules.limits",
+    "MicroAgent": "micro_agent.agent",
+    "Run": "micro_agent.run",
+    "Step": "micro_agent.run",
+    "Tool": "micro_agent.tools",
+    "configure_lm": "micro_agent.models",
+    "tool": "micro_agent.tools",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when the name is first used (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'micro_agent' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted(__all__)
