@@ -1,0 +1,106 @@
+"""The values that decoding takes and gives. Plain data: nothing here raises, nothing here knows the loop."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Reason = Literal["empty", "malformed", "cut_off", "unknown_tool", "bad_arguments", "ambiguous", "refused"]
+
+
+class ToolSpec(Protocol):
+    """What decoding must know of a tool. `micro_agent.Tool` has it."""
+
+    @property
+    def name(self) -> str:
+        """The name that the model uses."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """JSON Schema of the arguments, an object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """A native tool call as the server sent it.
+
+    ``arguments`` is a JSON string (OpenAI), an object (Ollama) or whatever else came; ``id`` and ``name`` may be empty.
+    """
+
+    name: str
+    arguments: Any = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """One reply of a model, whichever wire it came over.
+
+    ``finish_reason`` is the server's word (``stop``, ``length``, ``tool_calls``, ``content_filter``, …), ``None`` when
+    it said none.
+    """
+
+    text: str = ""
+    reasoning: str | None = None
+    calls: tuple[RawCall, ...] = ()
+    finish_reason: str | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the token limit ended the reply."""
+        return self.finish_reason == "length"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON-able form that a trace keeps."""
+        return {
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "tool_calls": [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.calls],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that was mended to read a reply: its kind, and the text before and after (each shortened)."""
+
+    kind: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model decided on. ``call_id`` is ``None`` when the reply gave none."""
+
+    name: str
+    args: dict[str, Any]
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalls:
+    """The decision to call tools, in this order."""
+
+    calls: list[ToolCall]
+    repairs: list[Repair] = field(default_factory=list[Repair])
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """The decision to answer."""
+
+    answer: str
+    repairs: list[Repair] = field(default_factory=list[Repair])
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeError:
+    """A reply that cannot be read as a decision: what was seen, and what was expected, in words for a small model."""
+
+    reason: Reason
+    seen: str
+    expected: str
+
+
+Decision = ToolCalls | Final | DecodeError
