@@ -1,0 +1,46 @@
+"""What the driver of a run tells the engine about the call under way, beside the request: a deadline, where text goes.
+
+DSPy's engine contract carries only the request, so this travels in a context variable. It is set around one call and
+holds nothing of a run.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from time import monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class CallScope:
+    """Bounds of one model call.
+
+    ``deadline`` is a `time.monotonic` instant (seconds) at which the call is given up, ``None`` for no bound beyond the
+    engine's own timeout. ``on_text`` gets pieces of answer text as they arrive; when it is set the engine streams.
+    """
+
+    deadline: float | None = None
+    on_text: Callable[[str], None] | None = None
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, not below 0; ``None`` without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - monotonic())
+
+
+_NO_BOUNDS = CallScope()
+_scope: ContextVar[CallScope] = ContextVar("micro_agent_call_scope", default=_NO_BOUNDS)
+
+
+def current() -> CallScope:
+    """The bounds of the call under way in this thread or task."""
+    return _scope.get()
+
+
+@contextmanager
+def calling(scope: CallScope) -> Iterator[None]:
+    """Make ``scope`` the bounds of the model calls in this block."""
+    token = _scope.set(scope)
+    try:
+        yield
+    finally:
+        _scope.reset(token)
