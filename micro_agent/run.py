@@ -65,7 +65,7 @@ class LMCall(_Data):
     """The reply as it came: ``text``, ``reasoning``, ``tool_calls`` (each ``id``, ``name``, ``arguments``)."""
     finish_reason: str | None = None
     decision: dict[str, Any] | None = None
-    """``{"tool_calls": [{"name", "args", "call_id"}, …]}`` or ``{"final": "…"}``; ``None`` when it could not be read."""
+    """``{"tool_calls": [{"name", "args", "call_id"}, …]}`` or ``{"final": "…"}``; ``None`` if it could not be read."""
     error: dict[str, Any] | None = None
     """``{"reason", "seen", "expected"}`` when the reply could not be read."""
     repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -119,6 +119,7 @@ class Run(_Data):
     termination_reason: str | None = None
     provider: str | None = None
     model: str | None = None
+    base_url: str | None = None
     mode: Mode | None = None
     fallback_from: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
     """The providers that were asked for and could not be used: ``{"provider", "reason"}`` each."""

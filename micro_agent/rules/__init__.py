@@ -1,4 +1,4 @@
-"""Rules: what a prompt can only ask for, checked in Python. One predicate a file; the limits are one that always holds."""
+"""Rules: what a prompt can only ask for, checked in Python. One predicate a file; limits are one that always holds."""
 
 from micro_agent.rules.verdict import (
     AfterStep,
@@ -26,4 +26,12 @@ __all__ = [
     "Verdict",
     "Violation",
     "Warn",
+    "default_rules",
 ]
+
+
+def default_rules() -> list[Rule]:
+    """The rules of an agent that names none: required tools, repetition."""
+    from micro_agent.rules import repetition, required_tools
+
+    return [required_tools.check, repetition.check]

@@ -1,0 +1,6 @@
+"""``python -m micro_agent``: the command line."""
+
+from micro_agent.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+# pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+"""`MicroAgent`: tools, rules, limits and a model, put to work on a question."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from micro_agent import streaming
+from micro_agent.cancel import Cancel
+from micro_agent.effects import Approval
+from micro_agent.models import configure_lm
+from micro_agent.models.identity import Wanted, model_of
+from micro_agent.models.settings import Settings, load_settings
+from micro_agent.planner import PlanWithTools, compiling
+from micro_agent.rules import Rule, default_rules
+from micro_agent.rules.limits import Limits
+from micro_agent.run import Run
+from micro_agent.session import Confirmation, Session, adrive, drive
+from micro_agent.setup import Setup, compiled_demos
+from micro_agent.streaming import OnEvent, StreamEvent
+from micro_agent.tools import toolset
+from micro_agent.traces import TraceStore
+
+
+class MicroAgent(dspy.Module):
+    """An agent. Safe to share between threads and tasks: all that changes during a run belongs to the run.
+
+    Args:
+        tools: `Tool` objects, ``dspy.Tool`` objects or plain typed functions. ``None``: the built-in tools and plugins.
+        lm: The model. ``None``: the one that DSPy is configured with, else that of `configure_lm`.
+        mode: ``native`` tool calls, ``json`` decisions, or ``auto``: what suits the provider.
+        rules: ``None``: required tools and repetition; ``[]``: none. Limits hold in any case.
+        limits: When to stop; 6 decisions unless said otherwise.
+        traces: Where runs are written. ``None`` writes nothing, and a run that is killed is lost.
+        demos: Few-shot demos: a file, a list, ``[]`` for none. ``None``: the file that ``COMPILED_DEMOS_PATH`` names
+            (``opt/plan_demos.json``) where there is one, else a few default ones in JSON mode.
+        confirm: What happens when a tool asks for confirmation: ``pause`` the run, ``never`` (the model is told),
+            ``all`` (approved unseen), or a function that takes the question and returns an `Approval`.
+        settings: Prices, paths and bounds; ``None`` reads the environment.
+    """
+
+    def __init__(
+        self, tools: Sequence[Any] | None = None, lm: dspy.LM | None = None, mode: Wanted = "auto",
+        rules: Sequence[Rule] | None = None, limits: Limits | None = None, traces: TraceStore | None = None, *,
+        demos: str | Path | list[dict[str, Any]] | None = None, confirm: Confirmation = "pause",
+        settings: Settings | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        settings = settings or load_settings()
+        chosen = list(default_rules() if rules is None else rules)
+        self._setup = Setup(
+            toolset(tools), mode, chosen, limits or Limits(), traces, confirm, settings, bare=demos == []
+        )
+        compiled = compiled_demos(demos, settings)
+        self.lm = lm
+        self.plan = dspy.Predict(PlanWithTools.with_instructions(compiled.instructions or PlanWithTools.instructions))
+        self.plan.demos = [demo.plain() for demo in compiled.demos]
+
+    def ask(
+        self,
+        question: str,
+        *,
+        limits: Limits | None = None,
+        on_event: OnEvent | None = None,
+        cancel: Cancel | None = None,
+    ) -> Run:
+        """Answer a question. What a model, tool or server does never raises: ``run.status`` and ``run.error`` say it.
+
+        ``on_event`` is called with each `StreamEvent` as it comes; ``cancel`` ends the run when it is set.
+
+        Raises:
+            ConfigurationError: There is no model to ask.
+            StorageError: The run cannot be written down; nothing was done.
+            RunInterrupted: Ctrl-C; the run is on record.
+        """
+        return drive(self._session(question, limits=limits, emit=on_event, cancel=cancel))
+
+    async def aask(self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None) -> Run:
+        """`ask`, awaited. A cancelled task leaves its run on record."""
+        return await adrive(self._session(question, limits=limits, emit=on_event))
+
+    def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
+        """`ask`, piece by piece: `StepTaken`, `AnswerText`, at last `Ended`. Leaving the iteration cancels the run."""
+        cancel = Cancel()
+        return streaming.stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel), cancel)
+
+    def astream(self, question: str, *, limits: Limits | None = None) -> AsyncIterator[StreamEvent]:
+        """`stream`, awaited."""
+        return streaming.astream(lambda emit: self.aask(question, limits=limits, on_event=emit))
+
+    def resume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
+        """Go on with a run that paused or was killed: by its id, or as it was returned where no traces are written.
+
+        ``decision`` is the word on its open question, if it was not given elsewhere (``micro-agent approve``).
+
+        Raises:
+            RunNotFound: No such run is open.
+            RunBusy: Another process holds it.
+        """
+        return drive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
+
+    async def aresume(self, run: Run | str, decision: Approval | None = None) -> Run:
+        """`resume`, awaited."""
+        return await adrive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=None))
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """`ask` as a DSPy program: ``Prediction(answer, trace, run)``, for any optimizer and ``dspy.Evaluate``."""
+        return _prediction(self.ask(question))
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """`forward`, awaited."""
+        return _prediction(await self.aask(question))
+
+    def _session(self, question: str, **options: Any) -> Session:
+        return self._setup.session(self.plan, self._model(), Run(question=question), **options)
+
+    def _model(self, resumed: Run | None = None) -> dspy.LM:
+        """The model of one run. While an optimizer compiles, its own is the one to ask."""
+        lm = (dspy.settings.lm if compiling() else None) or self.plan.lm or self.lm or dspy.settings.lm
+        if lm is None and resumed is not None:
+            lm = model_of(resumed, self._setup.settings)
+        elif lm is None:
+            lm = self.lm = configure_lm(settings=self._setup.settings)
+        return lm.copy(num_retries=0, cache=False)
+
+
+def _prediction(run: Run) -> dspy.Prediction:
+    return dspy.Prediction(answer=run.answer, trace=[step.model_dump() for step in run.steps], run=run)

@@ -1,0 +1,25 @@
+"""Ending a run from outside."""
+
+import threading
+
+from micro_agent.run import Run
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; ``run`` is on record, with termination reason ``cancelled``."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"run {run.id} was cancelled")
+        self.run = run
+
+
+class Cancel(threading.Event):
+    """Set it from anywhere to end a run at its next effect; ``performing`` tells whether an effect is under way."""
+
+    performing: bool = False
+
+    def interrupt(self, *_: object) -> None:
+        """A SIGINT handler: cancels, and breaks into the effect under way, never into the bookkeeping between two."""
+        self.set()
+        if self.performing:
+            raise KeyboardInterrupt

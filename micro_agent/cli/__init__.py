@@ -1,0 +1,55 @@
+"""The command line: one module a command. Nothing heavy is imported until a command runs."""
+
+import os
+import sys
+
+import typer
+
+from micro_agent.cli import ask, decide, replay, resume, tools, traces
+
+app = typer.Typer(
+    name="micro-agent",
+    help="An agent for small local models. The answer goes to standard output, everything else to standard error.",
+    epilog="Exit codes: 0 answered, 1 failed, 2 usage, 3 stopped, 4 waiting for confirmation, 130 interrupted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("ask")(ask.ask)
+app.command("replay")(replay.replay)
+app.command("resume")(resume.resume)
+app.command("approve")(decide.approve)
+app.command("reject")(decide.reject)
+app.add_typer(traces.app, name="traces")
+app.command("tools")(tools.tools)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from micro_agent import __version__
+
+        typer.echo(f"micro-agent {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Options that come before the command."""
+
+
+def main() -> None:
+    """Run the command line; what micro-agent refuses becomes one line on standard error and an exit code."""
+    from micro_agent.errors import ConfigurationError, MicroAgentError
+
+    try:
+        app()
+    except MicroAgentError as error:
+        typer.echo(f"micro-agent: {error}", err=True)
+        sys.exit(2 if isinstance(error, ConfigurationError) else 1)
+    except BrokenPipeError:
+        # Whoever read our output has left; a traceback would tell nobody anything.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,35 @@
+"""`micro-agent approve` and `micro-agent reject`: the word on the open question of a run, from any terminal."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from micro_agent.cli.ask import TracesDir
+
+_RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help="The run that waits.")]
+
+
+def approve(run_id: _RunId, traces_dir: TracesDir = None) -> None:
+    """Approve the call that a run asks about."""
+    _decide(run_id, "approve", None, traces_dir)
+
+
+def reject(
+    run_id: _RunId,
+    feedback: Annotated[
+        str | None, typer.Option(metavar="TEXT", envvar="MICRO_AGENT_FEEDBACK", help="Told to the model.")
+    ] = None,
+    traces_dir: TracesDir = None,
+) -> None:
+    """Refuse the call that a run asks about."""
+    _decide(run_id, "reject", feedback, traces_dir)
+
+
+def _decide(run_id: str, decision: Literal["approve", "reject"], feedback: str | None, traces_dir: TracesDir) -> None:
+    from micro_agent.traces import TraceStore
+
+    store = TraceStore(traces_dir or "traces")
+    store.decide(run_id, decision, feedback=feedback)
+    waits = any(run.id == run_id and run.busy for run in store.open_runs())
+    said = "The run goes on by itself." if waits else f"Go on with: micro-agent resume {run_id}"
+    typer.echo(f"{decision} is on record. {said}", err=True)

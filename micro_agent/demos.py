@@ -1,0 +1,106 @@
+"""Few-shot demos of the planner: the form of one, the file of compiled ones, and those shown when there are none."""
+
+import json
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from micro_agent.errors import DemosError
+
+
+class _DemoStep(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    tool: str
+    args: dict[str, Any]
+    observation: Any
+
+
+class _DemoCall(BaseModel):
+    name: str
+    args: dict[str, Any]
+
+
+class _DemoAnswer(BaseModel):
+    answer: str
+
+
+class _DemoDecision(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    tool: _DemoCall | None = None
+    final: _DemoAnswer | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.tool is None) == (self.final is None):
+            raise ValueError('must be {"tool": {"name", "args"}} or {"final": {"answer"}}')
+        return self
+
+
+class Demo(BaseModel):
+    """A question, the steps before a decision, and the decision. The same form serves both modes."""
+
+    model_config = ConfigDict(extra="allow")
+    question: str
+    steps: list[_DemoStep] = []
+    decision: _DemoDecision
+
+    def plain(self) -> dict[str, Any]:
+        """The JSON-able form that DSPy keeps."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def tool_names(self) -> set[str]:
+        """The tools that the demo shows."""
+        return {step.tool for step in self.steps} | ({self.decision.tool.name} if self.decision.tool else set())
+
+
+class CompiledDemos(BaseModel):
+    """The file that ``COMPILED_DEMOS_PATH`` names: demos, and instructions where an optimizer rewrote them."""
+
+    model_config = ConfigDict(extra="allow")
+    schema_version: int = 1
+    instructions: str | None = None
+    demos: list[Demo]
+
+
+@cache
+def _prompts() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("planner_prompts.toml").read_text(encoding="utf-8"))
+
+
+def instructions() -> str:
+    """The text that opens the system prompt in both modes."""
+    return _prompts()["instructions"].strip()
+
+
+def json_form() -> str:
+    """The text that tells a model in JSON mode what a decision looks like."""
+    return _prompts()["json_form"].strip()
+
+
+def default_demos(tools: Iterable[str]) -> list[dict[str, Any]]:
+    """The demos shown in JSON mode when none are given, without those of tools that are not there."""
+    demos = [Demo.model_validate(demo) for demo in _prompts()["demos"]]
+    return [demo.plain() for demo in demos if demo.tool_names() <= set(tools)]
+
+
+def load_demos(path: str | Path) -> CompiledDemos:
+    """Read a file of compiled demos.
+
+    Raises:
+        DemosError: It cannot be read, is not JSON, or does not hold demos; the message names the place and what to do.
+    """
+    hint = "Run `micro-agent optimize` again, or set COMPILED_DEMOS_PATH to another file."
+    try:
+        return CompiledDemos.model_validate(json.loads(Path(path).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DemosError(f"cannot read the demos file {path}: {error.strerror}. {hint}") from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"])) or "the whole"
+        raise DemosError(f"damaged demos file {path}: {place}: {fault['msg']}. {hint}") from error
+    except (ValueError, RecursionError) as error:
+        raise DemosError(f"damaged demos file {path}: not JSON ({error}). {hint}") from error

@@ -1,0 +1,90 @@
+"""What the loop asks its driver to do, and what a driver answers."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from micro_agent.run import LMCall, Run, Status
+from micro_agent.tools import Outcome, Ready
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Ask the model for its next decision. Answered by an `LMCall` (decision or decode error in it) or a `Failure`."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """Ask whether a call may run; ``question`` is what ``Run.confirmation`` shows. Answered by an `Approval`."""
+
+    question: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Run a call that the reply number ``call`` asked for. Answered by an `Outcome`, or a `Failure` if not started."""
+
+    ready: Ready
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The word on a call. ``pause``: nobody yet, the session ends and waits; ``never``: nobody is going to."""
+
+    word: Literal["approve", "reject", "pause", "never"]
+    feedback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What ends a run from outside the loop: the model cannot be asked, nothing can be stored, the user cancelled."""
+
+    reason: str
+    error: dict[str, Any]
+    status: Status = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call that wants a person's word, for whoever asks the person.
+
+    ``elsewhere`` tells whether somebody decided in the meantime, from another terminal or over HTTP.
+    """
+
+    run: str
+    call: int
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    reason: str
+    sha256: str
+    elsewhere: Callable[[], Approval | None] = lambda: None
+
+
+Effect = Plan | Confirm | Act
+Answer = LMCall | Approval | Outcome | Failure
+
+
+def question_of(run: Run, ready: Ready, why: str) -> dict[str, Any]:
+    """What is put to a person about a call, as ``Run.confirmation`` keeps it.
+
+    ``sha256`` is over all that is shown but the reason: a decision belongs to exactly this call of exactly this run.
+    """
+    shown = {"run": run.id, "call": len(run.calls) - 1, "call_id": ready.call_id, "tool": ready.tool.name}
+    shown["args"] = ready.args
+    return {**shown, "reason": why, "sha256": sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()}
+
+
+def refusal(approval: Approval) -> Outcome:
+    """The observation that stands for a call which was not approved."""
+    if approval.word == "never":
+        code, message = "APPROVAL_REQUIRED", "Nobody is there to confirm this call. Do something else, or answer."
+    else:
+        code, message = "APPROVAL_REJECTED", "The user refused this call. Do not repeat it as it is."
+    feedback = {"feedback": approval.feedback} if approval.feedback else {}
+    return Outcome({"error": code, "message": message, **feedback}, ok=False, error=code, latency_s=None)

@@ -1,0 +1,209 @@
+"""The loop: a generator of three effects over a `Run`. Everything pure is in here; nothing is read or written.
+
+A driver performs each effect and sends back the answer. All that the loop knows stands in the run, so it goes on from
+any run that was folded from a journal, and a replay that answers from a record takes the very same path.
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from micro_agent.decoding import ToolCall
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, question_of, refusal
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Event, Rule, Stop, Violation, Warn
+from micro_agent.rules.limits import Limits
+from micro_agent.run import (
+    CONFIRMATION_REQUIRED,
+    MALFORMED_DECISION,
+    NO_ACTION,
+    POLICY_VIOLATION,
+    REPETITION,
+    VALIDATION_ERROR,
+    WARNING,
+    LMCall,
+    Run,
+    Status,
+    Step,
+)
+from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
+from micro_agent.usage import add_call, add_tool
+
+IN_A_ROW = 3
+"""So many refused decisions, or unreadable replies, with no tool step between end the run."""
+
+_REFUSED = frozenset({POLICY_VIOLATION, VALIDATION_ERROR})
+_UNREAD = frozenset({MALFORMED_DECISION, NO_ACTION})
+_Steps = Generator[Effect, Answer, None]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLoop:
+    """One run, the tools by name, the rules in the order they are asked, and the limits."""
+
+    run: Run
+    tools: Mapping[str, Tool]
+    rules: Sequence[Rule]
+    limits: Limits
+
+    def effects(self) -> _Steps:
+        """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
+        run = self.run
+        while run.status == "running":
+            call = unsettled(run)
+            if call is not None and call.error is not None:
+                self._unreadable(call.error)
+            elif call is not None and call.decision is not None and "final" in call.decision:
+                self._finish(call.decision["final"])
+            elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
+                self._stop(verdict)
+            elif call is not None:
+                yield from self._call(next(unanswered(run)))
+            else:
+                answer = yield Plan(run)
+                if isinstance(answer, LMCall):
+                    run.calls.append(answer)
+                    add_call(run.usage, answer)
+                else:
+                    self._fail(answer)
+
+    def _call(self, call: ToolCall) -> _Steps:
+        ready = prepare(self.tools, call)
+        if isinstance(ready, Refused):
+            return self._refuse(VALIDATION_ERROR, call, ready.observation, ready.error)
+        verdict = self._verdict(BeforeTool(ready.tool.name, ready.args))
+        if isinstance(verdict, Stop):
+            return self._stop(verdict)
+        if isinstance(verdict, Violation):
+            return self._refuse(POLICY_VIOLATION, call, verdict.text, "POLICY")
+        if isinstance(verdict, Warn) and not any(
+            s.tool == WARNING and s.call_id == call.call_id for s in self.run.steps
+        ):
+            self._step(WARNING, {}, verdict.text, call_id=call.call_id)
+        if (why := self._why_confirm(ready)) is not None:
+            question = question_of(self.run, ready, why)
+            answer = yield Confirm(question)
+            self.run.confirmation = None
+            if not isinstance(answer, Approval):
+                return self._fail(answer)
+            if answer.word == "pause":
+                return self._pause(question)
+            if answer.word != "approve":
+                return self._observe(ready, refusal(answer))
+        answer = yield Act(ready, len(self.run.calls) - 1)
+        return self._observe(ready, answer) if isinstance(answer, Outcome) else self._fail(answer)
+
+    def _observe(self, ready: Ready, outcome: Outcome) -> None:
+        step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
+        step.ok, step.latency_s, step.coercions = outcome.ok, outcome.latency_s, list(ready.coercions)
+        add_tool(self.run.usage, step)
+        verdict = self._verdict(AfterStep(step))
+        if isinstance(verdict, Stop):
+            self._step(REPETITION if verdict.reason == "repetition" else POLICY_VIOLATION, {}, verdict.text)
+            self._stop(verdict)
+        elif isinstance(verdict, Warn | Violation):
+            self._step(WARNING, {}, verdict.text)
+
+    def _verdict(self, event: Event) -> Stop | Violation | Warn | None:
+        """The first rule that stops or forbids has the word, else the first that warns."""
+        verdicts = [verdict for rule in self.rules if (verdict := rule(self.run, event)) is not None]
+        for kind in (Stop, Violation, Warn):
+            for verdict in verdicts:
+                if isinstance(verdict, kind):
+                    return verdict
+        return None
+
+    def _finish(self, answer: str) -> None:
+        event = BeforeFinish(answer, frozenset(self.tools))
+        verdict = self._verdict(event)
+        if isinstance(verdict, Violation):
+            self._step(POLICY_VIOLATION, {"answer": answer}, verdict.text, error="POLICY", settles=True)
+            return self._stop_when_stuck()
+        if isinstance(verdict, Stop):
+            return self._stop(verdict)
+        amended = [verdict.answer for rule in self.rules if isinstance(verdict := rule(self.run, event), Amend)]
+        self.run.answer, self.run.model_answer = [answer, *amended][-1], answer
+        self.run.status, self.run.termination_reason = "completed", "final"
+        return None
+
+    def _unreadable(self, error: Mapping[str, Any]) -> None:
+        marker = NO_ACTION if error["reason"] == "empty" else MALFORMED_DECISION
+        said = f"{error['seen']} {error['expected']}".strip()
+        self._step(marker, {"reason": error["reason"]}, said, error=str(error["reason"]).upper(), settles=True)
+        self._stop_when_stuck()
+
+    def _refuse(self, marker: str, call: ToolCall, observation: Any, error: str) -> None:
+        self._step(marker, {"tool": call.name, "args": call.args}, observation, call_id=call.call_id, error=error)
+        self._stop_when_stuck()
+
+    def _stop_when_stuck(self) -> None:
+        steps = self.run.steps
+        last = [step.tool for step in steps if step.is_tool or step.tool in _REFUSED | _UNREAD][-IN_A_ROW:]
+        for kinds, reason in ((_REFUSED, "policy"), (_UNREAD, "malformed")):
+            if len(last) == IN_A_ROW and kinds.issuperset(last):
+                self._stop(Stop(reason, f"{IN_A_ROW} decisions in a row; the last: {steps[-1].observation}"))
+
+    def _why_confirm(self, ready: Ready) -> str | None:
+        name, args = ready.tool.name, ready.args
+        if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in self.run.steps):
+            return "The same call was interrupted before; it may have happened already."
+        return "This tool asks for confirmation." if ready.tool.needs_confirmation(args) else None
+
+    def _pause(self, question: dict[str, Any]) -> None:
+        ident, asked = question["call_id"], {"tool": question["tool"], "args": question["args"]}
+        if not self._has(CONFIRMATION_REQUIRED, ident):
+            self._step(CONFIRMATION_REQUIRED, asked, question["reason"], call_id=ident)
+        self.run.status, self.run.termination_reason = "confirmation_required", "confirmation_required"
+        self.run.confirmation = question
+
+    def _has(self, marker: str, call_id: str | None) -> bool:
+        return any(step.tool == marker and step.call_id == call_id for step in self.run.steps)
+
+    def _step(
+        self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None,
+        error: str | None = None, settles: bool = False,
+    ) -> Step:  # fmt: skip
+        """Append a step; it belongs to the last reply if it answers one of its calls or ``settles`` it whole."""
+        call = len(self.run.calls) - 1 if call_id is not None or settles else None
+        ok = error is None and tool not in _REFUSED | _UNREAD
+        self.run.steps.append(
+            Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok, error=error)
+        )
+        return self.run.steps[-1]
+
+    def _stop(self, verdict: Stop) -> None:
+        self._end("stopped", verdict.reason, {"code": verdict.reason, "message": verdict.text})
+
+    def _fail(self, answer: Answer) -> None:
+        assert isinstance(answer, Failure), f"a driver answered with {answer!r}"
+        self._end(answer.status, answer.reason, answer.error)
+
+    def _end(self, status: Status, reason: str, error: dict[str, Any]) -> None:
+        """End without an answer. Every call that was asked for and not made gets its ``NOT_RUN`` step."""
+        for call in list(unanswered(self.run)):
+            observation = {"error": "NOT_RUN", "message": f"The run ended ({reason}) before this call."}
+            self._step(call.name, call.args, observation, call_id=call.call_id, error="NOT_RUN")
+        self.run.status, self.run.termination_reason, self.run.error = status, reason, error
+
+
+def unsettled(run: Run) -> LMCall | None:
+    """The last reply, while something that it asked for has not become a step."""
+    if not run.calls:
+        return None
+    call, latest = run.calls[-1], len(run.calls) - 1
+    if call.decision is not None and "tool_calls" in call.decision:
+        settled = next(unanswered(run), None) is None
+    else:
+        settled = any(step.call == latest for step in run.steps)
+    return None if settled else call
+
+
+def unanswered(run: Run) -> Iterator[ToolCall]:
+    """The tool calls of the last reply that have no step yet, in order."""
+    latest = len(run.calls) - 1
+    decision = (run.calls[-1].decision or {}) if run.calls else {}
+    tail = takewhile(lambda step: step.call in (latest, None), reversed(run.steps))
+    done = {step.call_id for step in tail if step.tool not in (CONFIRMATION_REQUIRED, WARNING)}
+    for call in decision.get("tool_calls", ()):
+        if call["call_id"] not in done:
+            yield ToolCall(call["name"], call["args"], call["call_id"])

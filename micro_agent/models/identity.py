@@ -1,0 +1,47 @@
+"""What is known of a model from its `dspy.LM`: one of `configure_lm` says it, others are read from their name."""
+
+from typing import Any, Literal
+
+from micro_agent.errors import ConfigurationError
+from micro_agent.models.settings import PROVIDERS, Settings
+from micro_agent.run import Mode, Run
+
+Wanted = Literal["auto", "native", "json"]
+
+
+def provider_of(lm: Any) -> str:
+    """The provider's name, such as ``openai``."""
+    named = getattr(lm, "provider_name", None) or getattr(lm.engine, "provider", None)
+    return str(named or (lm.model.split("/")[0] if "/" in lm.model else "openai"))
+
+
+def mode_of(lm: Any, wanted: Wanted = "auto") -> Mode:
+    """The mode to work in: as ``wanted``, else native tool calls unless the provider is Ollama or refused tools before.
+
+    A model that neither we nor the prefixes ``openai/`` and ``ollama`` tell about has native mode if DSPy knows that it
+    calls functions.
+    """
+    if wanted != "auto":
+        return wanted
+    if getattr(lm.engine, "refuses_tools", False):
+        return "json"
+    if (default := getattr(lm.engine, "default_mode", None)) is not None:
+        return default
+    provider = provider_of(lm)
+    if provider.startswith("ollama"):
+        return "json"
+    return "native" if provider == "openai" or lm.supports_function_calling else "json"
+
+
+def model_of(run: Run, settings: Settings, *, base_url: str | None = None) -> Any:
+    """The `dspy.LM` that a run began with, so that it goes on with the same model on the same server.
+
+    Raises:
+        ConfigurationError: The run's provider is none that `configure_lm` makes, or it cannot be reached.
+    """
+    from micro_agent.models import configure_lm
+
+    if run.provider not in PROVIDERS or run.model is None:
+        raise ConfigurationError(f"run {run.id} used the model {run.model}: resume it in Python, with that model")
+    name = run.model if run.provider == "litellm" else run.model.partition("/")[2]
+    return configure_lm(run.provider, name, base_url or run.base_url, settings=settings, fallback=False)

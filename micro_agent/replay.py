@@ -1,0 +1,109 @@
+"""Reading runs back: shown to a person, counted."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+from textwrap import indent
+from typing import Any
+
+from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.run import Run, Step
+from micro_agent.traces import read_records
+
+_WIDTH = 100
+_LONGEST = 2000
+
+
+def record_of(path: str | Path, index: int = -1) -> Run:
+    """A record of a trace file; ``index`` counts its readable records as a list does.
+
+    Raises:
+        StorageError: The file cannot be read, or holds no record.
+        ConfigurationError: There is no such index; the message names those that there are.
+    """
+    records = list(read_records(path))
+    runs = [record.run for record in records if record.run is not None]
+    faults = [f"line {record.line_number}: {record.fault}" for record in records if record.fault is not None]
+    if not runs:
+        raise StorageError(f"no run in {path}: {'; '.join(faults) or 'it is empty'}")
+    if not -len(runs) <= index < len(runs):
+        raise ConfigurationError(f"{path} has {len(runs)} records: --index goes from {-len(runs)} to {len(runs) - 1}")
+    return runs[index]
+
+
+def describe(run: Run) -> Iterator[str]:
+    """The run as lines of text: question, steps, answer, how it ended and what it took."""
+    yield f"Run {run.id}  {run.ts}"
+    yield f"{run.provider or 'unknown'} {run.model or 'unknown'}, {run.mode or 'unknown'} mode" + _instead(run)
+    yield ""
+    yield f"Question: {run.question}"
+    yield ""
+    for number, step in enumerate(run.steps, 1):
+        yield from _step(number, step)
+    if run.answer is not None:
+        yield f"Answer: {run.answer}"
+    if run.confirmation is not None:
+        yield f"Waits for confirmation of: {step_line(run.confirmation['tool'], run.confirmation['args'])}"
+    message = f": {run.error.get('message')}" if run.error else ""
+    yield f"{run.status.capitalize()} ({run.termination_reason or 'under way'}){message}"
+    usage = run.usage
+    tokens = "unknown" if usage.input_tokens is None else f"{usage.input_tokens} in, {usage.output_tokens} out"
+    cost = "unknown" if usage.cost_usd is None else f"${usage.cost_usd:.6f}"
+    calls = f"{usage.lm_calls} model calls, {usage.tool_calls} tool calls"
+    yield f"{calls}, tokens {tokens}, cost {cost}, {usage.latency_s:.2f} s"
+
+
+def step_line(tool: str, args: dict[str, Any], observation: Any = None) -> str:
+    """A step on one line, cut to the width of a page."""
+    said = f"{tool} {_text(args)}" if args else tool
+    return _cut(said if observation is None else f"{said} -> {_text(observation)}", _WIDTH)
+
+
+def statistics(runs: Iterable[Run]) -> dict[str, Any]:
+    """Counts over runs: by status and by termination reason, tokens, cost (US dollars), median latency (seconds).
+
+    A total is ``None`` when one run's part of it is unknown; so is the median of no runs.
+    """
+    status, reasons, seconds = Counter[str](), Counter[str](), list[float]()
+    totals: dict[str, float | None] = {
+        "lm_calls": 0,
+        "tool_calls": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost_usd": 0,
+    }
+    for run in runs:
+        status[run.status] += 1
+        reasons[run.termination_reason or "under way"] += 1
+        seconds.append(run.usage.latency_s)
+        for name, total in totals.items():
+            part = getattr(run.usage, name)
+            totals[name] = None if total is None or part is None else total + part
+    counts = {"runs": len(seconds), "status": dict(status), "termination_reason": dict(reasons)}
+    return {**counts, **totals, "median_latency_s": median(seconds) if seconds else None}
+
+
+def _step(number: int, step: Step) -> Iterator[str]:
+    took = "" if step.latency_s is None else f"  ({step.latency_s:.3f} s)"
+    yield f"{number}. {step.tool}{took}"
+    if step.args:
+        yield indent(_cut(_text(step.args), _LONGEST), "     ")
+    if step.observation is not None:
+        yield indent(_cut(_text(step.observation), _LONGEST), "  -> ", predicate=lambda line: True)
+    for coercion in step.coercions:
+        yield f"     read as: {_text(coercion)}"
+    yield ""
+
+
+def _instead(run: Run) -> str:
+    return "".join(f", instead of {one.get('provider')} ({one.get('reason')})" for one in run.fallback_from)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,0 +1,268 @@
+"""A run under way: what happens around the loop's effects. The journal first, then the deed, then the events.
+
+The drivers, `drive` and `adrive`, differ in how they wait and in nothing else.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Literal
+
+from micro_agent.cancel import Cancel, RunInterrupted
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Question
+from micro_agent.errors import StorageError
+from micro_agent.journal import Journal
+from micro_agent.loop import AgentLoop
+from micro_agent.models.failures import LM_ERRORS, failure_of
+from micro_agent.models.retry import aattempts, attempts
+from micro_agent.models.scope import CallScope, calling
+from micro_agent.planner import Planner
+from micro_agent.run import LMCall, Run, Step
+from micro_agent.streaming import AnswerFilter
+from micro_agent.tools import Outcome, aexecute, execute
+from micro_agent.traces import TraceStore
+
+Confirmer = Callable[[Question], Approval]
+Confirmation = Literal["pause", "never", "all"] | Confirmer
+
+
+@dataclass
+class Session:
+    """Everything that one run needs while it is under way."""
+
+    loop: AgentLoop
+    planner: Planner
+    store: TraceStore | None = None
+    journal: Journal | None = None
+    confirm: Confirmation = "pause"
+    decided: Approval | None = None
+    """A decision given beforehand, for the question that a paused run was left with."""
+    on_step: Callable[[Step], None] = lambda step: None
+    on_end: Callable[[], None] = lambda: None
+    answer_filter: AnswerFilter | None = None
+    timeout_s: float = 120.0
+    cancel: Cancel = field(default_factory=Cancel)
+    _seen: tuple[int, int] = (0, 0)
+    _started: bool = False
+
+    def __post_init__(self) -> None:
+        self._effects = self.loop.effects()
+        self._seen = len(self.run.calls), len(self.run.steps)
+
+    @property
+    def run(self) -> Run:
+        """The run under way."""
+        return self.loop.run
+
+    def next(self, answer: Answer | None) -> Effect | None:
+        """Give the loop its answer; write down what came of it; return the next effect, ``None`` at the end."""
+        self._started = False
+        try:
+            effect = self._effects.send(answer)  # pyright: ignore[reportArgumentType]
+        except StopIteration:
+            effect = None
+        try:
+            self._record()
+            if effect is None and self.journal is not None:
+                self.journal.finish(self.run)
+        except StorageError as error:
+            self._cannot_store(error)
+            effect = None
+        if effect is None:
+            self.on_end()
+        return effect
+
+    def scope(self) -> CallScope:
+        """The bounds of one decision, its retries included."""
+        seconds = [self.timeout_s]
+        if self.loop.limits.max_time is not None:
+            seconds.append(max(0.0, self.loop.limits.max_time - self.run.usage.latency_s))
+        if self.answer_filter is not None:
+            self.answer_filter.reset()
+        feed = self.answer_filter.feed if self.answer_filter is not None else None
+        return CallScope(deadline=monotonic() + min(seconds), on_text=feed)
+
+    def plan(self) -> LMCall:
+        """Ask the model once."""
+        return self.planner.plan(self.run)
+
+    async def aplan(self) -> LMCall:
+        """Ask the model once, awaited."""
+        return await self.planner.aplan(self.run)
+
+    def planned(self, result: tuple[LMCall, int]) -> LMCall:
+        """The call, with the number of its retries."""
+        call, call.retries = result
+        return call
+
+    def failed(self, error: Exception) -> Failure:
+        """An exception of a model call, as data."""
+        engine = self.planner.lm.engine
+        failure = failure_of(error, base_url=getattr(engine, "base_url", None), model=self.run.model)
+        data = {"code": failure.code, "message": failure.message, "retries": getattr(error, "retries", 0)}
+        overflow = failure.reason == "context_overflow"
+        return Failure(failure.reason, data, "stopped" if overflow else "failed")
+
+    def approval(self, effect: Confirm) -> Approval:
+        """The word on a call: one that stands already, this session's mode, or a person's."""
+        given, self.decided = self.decided, None
+        if self.journal is None:
+            return given or self._asked(effect)
+        self.journal.asked(effect.question)
+        answer = self._standing(effect) or given or self._asked(effect)
+        if answer.word in ("approve", "reject"):
+            standing = self.journal.settle(effect.question, answer.word, answer.feedback)
+            self.journal.decided(standing.decision, standing.feedback)
+            return Approval(standing.decision, standing.feedback)
+        return answer
+
+    def starting(self, effect: Act) -> Outcome | None:
+        """Write down, for good, that a tool starts. Returns what stands for a call that must not be made (again)."""
+        standing = self._start(effect)
+        if self.journal is not None and not self._safe(effect):
+            self.journal.sync()
+        return standing
+
+    async def astarting(self, effect: Act) -> Outcome | None:
+        """The same, without holding up the event loop while the disk works."""
+        standing = self._start(effect)
+        if self.journal is not None and not self._safe(effect):
+            await asyncio.to_thread(self.journal.sync)
+        return standing
+
+    def _safe(self, effect: Act) -> bool:
+        return effect.ready.tool.read_only
+
+    def _start(self, effect: Act) -> Outcome | None:
+        ready = effect.ready
+        if self.journal is not None:
+            if self.journal.interrupted(effect.call, ready.call_id) and not self._safe(effect):
+                return interrupted()
+            self.journal.tool_started(
+                effect.call, ready.call_id, ready.tool.name, ready.args, side_effects=not self._safe(effect), sync=False
+            )
+        self._started = True
+        return None
+
+    def cancelled(self, effect: Effect) -> Answer:
+        """The answer to an effect that was broken off, or that comes after the run was cancelled."""
+        self.cancel.set()
+        if isinstance(effect, Act) and self._started:
+            return interrupted()
+        return Failure("cancelled", {"code": "CANCELLED", "message": "The run was cancelled."}, "stopped")
+
+    def unstored(self, error: StorageError) -> Failure:
+        """What ends a run that can no longer be written down: nothing is done that would leave no trace."""
+        return Failure("storage_error", {"code": "STORAGE_ERROR", "message": str(error)})
+
+    def _asked(self, effect: Confirm) -> Approval:
+        if self.confirm == "all":
+            return Approval("approve")
+        if not callable(self.confirm):
+            return Approval(self.confirm)
+        return self.confirm(Question(**effect.question, elsewhere=lambda: self._standing(effect)))
+
+    def _standing(self, effect: Confirm) -> Approval | None:
+        standing = self.journal.decision(effect.question) if self.journal is not None else None
+        return standing and Approval(standing.decision, standing.feedback)
+
+    def _record(self) -> None:
+        calls, steps = self._seen
+        self._seen = len(self.run.calls), len(self.run.steps)
+        for call in self.run.calls[calls:]:
+            if self.journal is not None:
+                self.journal.replied(call)
+        for step in self.run.steps[steps:]:
+            if self.journal is not None:
+                self.journal.step(step)
+            self.on_step(step)
+
+    def _cannot_store(self, error: StorageError) -> None:
+        self._effects.close()
+        failure = self.unstored(error)
+        self.run.status, self.run.termination_reason, self.run.error = failure.status, failure.reason, failure.error
+        self.run.answer = self.run.model_answer = None
+        if self.store is not None:
+            # Where only the journal's disk is full, the record still tells how the run ended.
+            with suppress(StorageError):
+                self.store.append(self.run)
+        if self.journal is not None:
+            self.journal.close()
+
+
+def interrupted() -> Outcome:
+    """What the model is told of a call that had started and of which no end is known."""
+    message = "This call was interrupted. It may or may not have happened. Check before you repeat it."
+    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)
+
+
+def drive(session: Session) -> Run:
+    """Perform a run's effects, blocking. Raises `RunInterrupted` after Ctrl-C, with the run on record."""
+    effect, broken = session.next(None), False
+    while effect is not None:
+        try:
+            session.cancel.performing = True
+            answer = _perform(session, effect)
+        except KeyboardInterrupt:
+            answer, broken = session.cancelled(effect), True
+        session.cancel.performing = False
+        effect = session.next(answer)
+    if broken:
+        raise RunInterrupted(session.run)
+    return session.run
+
+
+async def adrive(session: Session) -> Run:
+    """Perform a run's effects on the running event loop. A cancelled task leaves its run on record, then raises."""
+    effect, broken = session.next(None), None
+    while effect is not None:
+        try:
+            answer = await _aperform(session, effect)
+        except asyncio.CancelledError as error:
+            answer, broken = session.cancelled(effect), error
+        effect = session.next(answer)
+    if broken is not None:
+        raise broken
+    return session.run
+
+
+def _perform(session: Session, effect: Effect) -> Answer:
+    if session.cancel.is_set():
+        return session.cancelled(effect)
+    try:
+        if isinstance(effect, Plan):
+            scope = session.scope()
+            with calling(scope):
+                return session.planned(
+                    attempts(
+                        lambda: session.planner.plan(effect.run), deadline=scope.deadline, cancelled=session.cancel
+                    )
+                )
+        if isinstance(effect, Confirm):
+            return session.approval(effect)
+        return session.starting(effect) or execute(effect.ready.tool, effect.ready.args)
+    except LM_ERRORS as error:
+        return session.failed(error)
+    except StorageError as error:
+        return session.unstored(error)
+
+
+async def _aperform(session: Session, effect: Effect) -> Answer:
+    if session.cancel.is_set():
+        return session.cancelled(effect)
+    try:
+        if isinstance(effect, Plan):
+            scope = session.scope()
+            with calling(scope):
+                return session.planned(
+                    await aattempts(lambda: session.planner.aplan(effect.run), deadline=scope.deadline)
+                )
+        if isinstance(effect, Confirm):
+            return await asyncio.to_thread(session.approval, effect)
+        return await session.astarting(effect) or await aexecute(effect.ready.tool, effect.ready.args)
+    except LM_ERRORS as error:
+        return session.failed(error)
+    except StorageError as error:
+        return session.unstored(error)

@@ -1,0 +1,118 @@
+"""What an agent is made of, and how a session for one of its runs is opened."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from micro_agent.demos import CompiledDemos, load_demos
+from micro_agent.effects import Approval
+from micro_agent.errors import RunNotFound
+from micro_agent.journal import Journal
+from micro_agent.loop import AgentLoop
+from micro_agent.models.identity import Wanted, mode_of, provider_of
+from micro_agent.models.prices import price_of
+from micro_agent.models.settings import Settings
+from micro_agent.planner import Planner
+from micro_agent.rules import Rule
+from micro_agent.rules.limits import Limits
+from micro_agent.run import Run
+from micro_agent.session import Cancel, Confirmation, Session
+from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, StepTaken
+from micro_agent.tools import Tool, digest
+from micro_agent.traces import TraceStore
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all runs of an agent share. Optimizers copy an agent deeply; its copies keep this one."""
+
+    tools: dict[str, Tool]
+    mode: Wanted
+    rules: list[Rule]
+    limits: Limits
+    traces: TraceStore | None
+    confirm: Confirmation
+    settings: Settings
+    bare: bool = False
+    """Whether no demos were wanted, not even the default ones."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def session(
+        self, predict: Any, lm: Any, run: Run, *, limits: Limits | None = None, cancel: Cancel | None = None,
+        emit: OnEvent | None = None, parent: str | None = None,
+    ) -> Session:  # fmt: skip
+        """Open a session for a run that begins."""
+        held = limits or self.limits
+        run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
+        run.base_url = getattr(lm.engine, "base_url", None)
+        run.fallback_from = list(getattr(lm, "fallback_from", ()))
+        run.limits, run.digests = asdict(held), self._digests(predict)
+        journal = self.traces.start(run) if self.traces else None
+        return self._open(predict, lm, run, held, journal, cancel, emit)
+
+    def resumed(
+        self,
+        predict: Any,
+        model: Callable[[Run], Any],
+        run: Run | str,
+        *,
+        decision: Approval | None,
+        cancel: Cancel | None,
+    ) -> Session:
+        """Open a session for a run that paused or was killed."""
+        journal = None
+        if self.traces is not None:
+            journal = self.traces.resume(run if isinstance(run, str) else run.id)
+            run = journal.run
+        elif isinstance(run, str):
+            raise RunNotFound(f"no run {run}: this agent writes no traces; pass the Run itself")
+        elif run.status == "confirmation_required":
+            run = run.model_copy(update={"status": "running", "termination_reason": None}, deep=True)
+        session = self._open(predict, model(run), run, Limits(**run.limits), journal, cancel, None)  # pyright: ignore[reportArgumentType]
+        session.decided = decision
+        return session
+
+    def _open(
+        self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None,
+        emit: OnEvent | None,
+    ) -> Session:  # fmt: skip
+        price = price_of(lm, self.settings)
+        planner = Planner(predict, lm, list(self.tools.values()), run.mode or "native", price, self.bare)
+        session = Session(
+            AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
+            timeout_s=getattr(lm.engine, "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
+        )  # fmt: skip
+        if emit is not None:
+            session.on_step = lambda step: emit(StepTaken(step))
+            session.on_end = lambda: emit(Ended(run))
+            session.answer_filter = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
+        return session
+
+    def _digests(self, predict: Any) -> dict[str, str]:
+        rules = [
+            getattr(rule, "__module__", "") + "." + getattr(rule, "__qualname__", repr(rule)) for rule in self.rules
+        ]
+        demos = [predict.signature.instructions, [dict(demo) for demo in predict.demos], self.bare]
+        return {"tools": digest(self.tools), "rules": _sha256(rules), "demos": _sha256(demos)}
+
+
+def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Settings) -> CompiledDemos:
+    """The demos that were asked for: given ones, those of a file, or those that the settings name.
+
+    Raises:
+        DemosError: The file is damaged, or one that was named is not there.
+    """
+    if isinstance(demos, list):
+        return CompiledDemos.model_validate({"demos": demos})
+    named = demos is not None or "compiled_demos_path" in settings.model_fields_set
+    path = Path(demos) if demos is not None else settings.compiled_demos_path
+    return load_demos(path) if named or path.exists() else CompiledDemos(demos=[])
+
+
+def _sha256(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
