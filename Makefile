@@ -1,0 +1,78 @@
+# Every target sets itself up: a virtual environment in .venv with the locked packages, redone when the lock changes.
+# PYTHON=/path/to/python3 chooses the interpreter (3.11 or newer).
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 python3.14; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+LOCK := requirements-dev.txt
+LOCK_TOOLS := $(VENV)-lock
+
+.PHONY: help demo test check lint types fix torture bench lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Answer one question offline, without a model
+	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
+
+test: $(READY) ## Run the tests and the docs; every branch must be covered
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov
+
+check: lint types test ## Run everything a change must pass: lint, types, tests
+
+lint: $(READY) ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## Check types, strictly
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+fix: $(READY) ## Format, and repair what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+torture: $(READY) ## Run the long tests: kills, fuzz, bombs
+	$(BIN)/python -m pytest -n 2 -m torture tests/torture
+
+bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
+	@for name in $(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))); do \
+		echo "benchmarks/$$name.py"; $(BIN)/python -m "benchmarks.$$name"; done
+
+lock: $(LOCK_TOOLS)/.ready ## Pin the packages again; UPGRADE=1 takes newer ones
+	$(LOCK_TOOLS)/bin/pip-compile --quiet --all-extras --strip-extras --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(if $(UPGRADE),--upgrade) \
+		--output-file $(LOCK) pyproject.toml
+	sed -i.old '/^#/d' $(LOCK) && rm $(LOCK).old
+	{ echo '# The package, its extras and the tools, pinned by hash. Made by `make lock`; not edited by hand.'; \
+		cat $(LOCK); } > $(LOCK).new && mv $(LOCK).new $(LOCK)
+
+clean: ## Remove the environment and everything that tests and builds leave
+	rm -rf $(VENV) $(LOCK_TOOLS) build dist htmlcov .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+define NEW_VENV
+@test -n "$(PYTHON)" || { echo "micro-agent needs Python 3.11 or newer: install it, or name one with PYTHON=/path/to/python3" >&2; exit 1; }
+@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"micro-agent needs Python 3.11 or newer; $(PYTHON) is {v[0]}.{v[1]}")'
+@$(PYTHON) -c 'import ensurepip, venv' || { echo "$(PYTHON) cannot make virtual environments: on Debian, apt-get install python3-venv" >&2; exit 1; }
+endef
+
+$(READY): pyproject.toml $(LOCK)
+	$(NEW_VENV)
+	@echo 'Setting up $(VENV): once, about a minute' >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(LOCK_TOOLS)/.ready:
+	$(NEW_VENV)
+	$(PYTHON) -m venv $(LOCK_TOOLS)
+	$(LOCK_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools==7.6.2
+	touch $@
