@@ -1,0 +1,72 @@
+"""A script: the replies that a double gives, in order or as a function of the request."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from micro_agent.testing.reply import Reply, error
+
+SHOWN_CHARS = 300
+"""So much of the last message stands in the error of an exhausted script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One HTTP request as it came: names of ``headers`` in lower case, ``body`` ``None`` if it is no JSON object."""
+
+    path: str
+    method: str
+    headers: dict[str, str]
+    body: dict[str, Any] | None
+    raw: bytes
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages of a chat request, empty for any other."""
+        return (self.body or {}).get("messages") or []
+
+
+Script = Sequence[Reply] | Callable[[Received], Reply]
+"""Replies in the order in which requests arrive, or a function from the request to the reply."""
+
+
+class Player:
+    """Plays a script. The caller lets one thread in at a time, so a script's function needs no lock of its own."""
+
+    def __init__(self, script: Script, *, repeat: bool = False):
+        self._script = script if callable(script) else tuple(map(checked, script))
+        self._repeat = repeat
+        self.played = 0
+        """The number of requests that were given a reply, the error of an exhausted script included."""
+
+    def play(self, request: Received) -> Reply:
+        """The next reply: an error 500 when the script is exhausted.
+
+        Raises:
+            TypeError: The script's function returned something else than a reply.
+        """
+        index = self.played
+        self.played += 1
+        if callable(self._script):
+            return checked(self._script(request))
+        if self._repeat and self._script:
+            index %= len(self._script)
+        return self._script[index] if index < len(self._script) else _exhausted(len(self._script), request)
+
+
+def checked(reply: object) -> Reply:
+    """``reply``, if it is one.
+
+    Raises:
+        TypeError: It is not.
+    """
+    if isinstance(reply, Reply):
+        return reply
+    raise TypeError(f"a script is made of replies such as text('…') or call('name', {{…}}), not of {reply!r:.80}")
+
+
+def _exhausted(count: int, request: Received) -> Reply:
+    last = json.dumps(request.messages[-1:], ensure_ascii=False)[:SHOWN_CHARS]
+    told = f"the script is exhausted after {count} replies; the last message of this request: {last}"
+    return error(500, told, retry_after=0)
