@@ -1,5 +1,6 @@
 """What is known of a model from its `dspy.LM`: one of `configure_lm` says it, others are read from their name."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from micro_agent.errors import ConfigurationError
@@ -9,9 +10,26 @@ from micro_agent.run import Mode, Run
 Wanted = Literal["auto", "native", "json"]
 
 
+@dataclass
+class Traits:
+    """What was found out about a server whose engine keeps no such record: one that DSPy made from a name."""
+
+    refuses_tools: bool = False
+    refuses_schema: bool = False
+
+
+def traits_of(lm: Any) -> Any:
+    """Where ``refuses_tools`` and ``refuses_schema`` of a model stand: on our engines, else beside the LM.
+
+    Ask before the LM is copied: its copies share the answer.
+    """
+    engine = getattr(lm, "engine", None)
+    return engine if hasattr(engine, "refuses_tools") else lm.__dict__.setdefault("_micro_agent_traits", Traits())
+
+
 def provider_of(lm: Any) -> str:
     """The provider's name, such as ``openai``."""
-    named = getattr(lm, "provider_name", None) or getattr(lm.engine, "provider", None)
+    named = getattr(lm, "provider_name", None) or getattr(getattr(lm, "engine", None), "provider", None)
     return str(named or (lm.model.split("/")[0] if "/" in lm.model else "openai"))
 
 
@@ -23,9 +41,9 @@ def mode_of(lm: Any, wanted: Wanted = "auto") -> Mode:
     """
     if wanted != "auto":
         return wanted
-    if getattr(lm.engine, "refuses_tools", False):
+    if traits_of(lm).refuses_tools:
         return "json"
-    if (default := getattr(lm.engine, "default_mode", None)) is not None:
+    if (default := getattr(traits_of(lm), "default_mode", None)) is not None:
         return default
     provider = provider_of(lm)
     if provider.startswith("ollama"):

@@ -1,0 +1,262 @@
+"""What the engines over HTTP share: one attempt, whole or streamed, synchronous or asynchronous, as DSPy asks of one.
+
+DSPy owns the call around it; the driver of a run owns retries. `scope` carries the deadline of the call and where text
+goes as it arrives.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import aclosing, closing
+from typing import Any, ClassVar, Protocol, Self
+
+from dspy import lm15
+from dspy.utils.exceptions import LMError
+
+from micro_agent.models.endpoint import Endpoint
+from micro_agent.models.failures import Refusal, marked
+from micro_agent.models.http import AsyncHttp, AsyncHttpReply, Http, HttpReply
+from micro_agent.models.reply import Wire, body_of, response_of
+from micro_agent.models.scope import current
+from micro_agent.run import Mode
+
+SUPPORTED = frozenset({"tools", "tool_choice", "response_format", "temperature", "max_tokens", "top_p", "seed", "stop"})
+
+
+class Assembly(Protocol):
+    """Makes the body of a whole reply out of the lines of a streamed one."""
+
+    done: bool
+    """Whether the last event has been seen."""
+
+    def feed(self, line: bytes) -> str:
+        """Take one line; the answer text in it, mostly none.
+
+        Raises:
+            LMError: The server reports an error, or the line cannot be read.
+        """
+        ...
+
+    def body(self) -> dict[str, Any]:
+        """The body as a server that does not stream would have sent it.
+
+        Raises:
+            LMTransportError: The end of the reply is missing.
+        """
+        ...
+
+
+class HttpEngine(ABC):
+    """One model of one server. Safe to share between threads; a copy is the engine itself."""
+
+    supports_function_calling = True
+    supports_response_schema = True
+    supported_params = SUPPORTED
+    default_mode: ClassVar[Mode]
+    wire: ClassVar[Wire]
+
+    def __init__(self, endpoint: Endpoint, *, model: str, provider: str, secret: str | None = None):
+        self.model = model
+        self.provider = provider
+        self.refuses_tools = False
+        self.refuses_schema = False
+        self.endpoint = endpoint
+        self._secret = secret
+        self._http = Http(endpoint)
+
+    @property
+    def base_url(self) -> str:
+        """Where the server is."""
+        return self.endpoint.base_url
+
+    @abstractmethod
+    def render(self, request: lm15.Request, *, stream: bool) -> bytes:
+        """The body of the HTTP request: the same bytes for the same request."""
+
+    @abstractmethod
+    def assembly(self, sent: Refusal) -> Assembly:
+        """What reads a stream. ``sent`` says whence it came."""
+
+    @abstractmethod
+    def dump_state(self) -> dict[str, Any]:
+        """The settings as JSON, without the key."""
+
+    @classmethod
+    def load_state(cls, state: dict[str, Any]) -> Self:
+        """An engine with those settings."""
+        return cls(**state)
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """The reply to ``request``, after one attempt.
+
+        Raises:
+            LMError: With the attributes ``status`` and ``body`` where a server refused, and ``emitted`` where text
+                had been handed on before a stream broke.
+        """
+        on_text = current().on_text
+        if on_text is None:
+            with self._http.post(self.render(request, stream=False)) as reply:
+                return self.response(self.body(reply, reply.read()))
+        outcome: list[dict[str, Any]] = []
+        emitted = False
+        try:
+            with closing(self._texts(request, outcome)) as texts:
+                for text in texts:
+                    emitted = True
+                    on_text(text)
+        except LMError as error:
+            marked(error, emitted=emitted)
+            raise
+        return self.response(outcome[0])
+
+    def stream(self, request: lm15.Request) -> Iterator[Any]:
+        """The reply as DSPy's stream events, text as it arrives; raises as `complete` does."""
+        outcome: list[dict[str, Any]] = []
+        yield lm15.StreamStartEvent(model=self.model)
+        spoken = False
+        with closing(self._texts(request, outcome)) as texts:
+            for text in texts:
+                spoken = True
+                yield text_event(text)
+        yield from rest_of_events(self.response(outcome[0]), spoken)
+
+    def _texts(self, request: lm15.Request, outcome: list[dict[str, Any]]) -> Generator[str, None, None]:
+        """The pieces of answer text; the body of the whole reply is put into ``outcome`` at the end."""
+        with self._http.post(self.render(request, stream=True)) as reply:
+            if not streams(reply):
+                body = self.body(reply, reply.read())
+                yield from whole_text(self.response(body))
+                outcome.append(body)
+                return
+            assembly = self.assembly(self.sent(reply))
+            for line in reply.lines():
+                if text := assembly.feed(line):
+                    yield text
+                if assembly.done:
+                    break
+            outcome.append(assembly.body())
+
+    def close(self) -> None:
+        """Close the connections. The engine cannot be used after that."""
+        self._http.close()
+
+    def sent(self, reply: HttpReply | AsyncHttpReply) -> Refusal:
+        """Whence ``reply`` came, for the errors that it may become."""
+        return Refusal(reply.status, "", reply.headers, self.endpoint.url, self.model, self.provider, self._secret)
+
+    def body(self, reply: HttpReply | AsyncHttpReply, raw: bytes) -> dict[str, Any]:
+        """The JSON of a whole reply; raises as `body_of` does."""
+        return body_of(raw, self.sent(reply))
+
+    def response(self, body: dict[str, Any]) -> lm15.Response:
+        """``body`` as DSPy has it."""
+        return response_of(body, model=self.model, wire=self.wire)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+class AsyncHttpEngine:
+    """The asynchronous twin of an engine: its settings, connections of its own for each event loop."""
+
+    supports_function_calling = True
+    supports_response_schema = True
+    supported_params = SUPPORTED
+    of: ClassVar[type[HttpEngine]]
+
+    def __init__(self, engine: HttpEngine):
+        self._engine = engine
+        self._http = AsyncHttp(engine.endpoint)
+
+    def __getattr__(self, name: str) -> Any:
+        # What the driver reads of an engine (model, provider, base_url, default_mode, refuses_tools, …) is the twin's.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._engine, name)
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        """As `HttpEngine.complete`."""
+        engine, on_text = self._engine, current().on_text
+        if on_text is None:
+            async with await self._http.post(engine.render(request, stream=False)) as reply:
+                return engine.response(engine.body(reply, await reply.read()))
+        outcome: list[dict[str, Any]] = []
+        emitted = False
+        try:
+            async with aclosing(self._texts(request, outcome)) as texts:
+                async for text in texts:
+                    emitted = True
+                    on_text(text)
+        except LMError as error:
+            marked(error, emitted=emitted)
+            raise
+        return engine.response(outcome[0])
+
+    async def stream(self, request: lm15.Request) -> AsyncGenerator[Any, None]:
+        """As `HttpEngine.stream`."""
+        outcome: list[dict[str, Any]] = []
+        yield lm15.StreamStartEvent(model=self._engine.model)
+        spoken = False
+        async with aclosing(self._texts(request, outcome)) as texts:
+            async for text in texts:
+                spoken = True
+                yield text_event(text)
+        for event in rest_of_events(self._engine.response(outcome[0]), spoken):
+            yield event
+
+    async def _texts(self, request: lm15.Request, outcome: list[dict[str, Any]]) -> AsyncGenerator[str, None]:
+        engine = self._engine
+        async with await self._http.post(engine.render(request, stream=True)) as reply:
+            if not streams(reply):
+                body = engine.body(reply, await reply.read())
+                for text in whole_text(engine.response(body)):
+                    yield text
+                outcome.append(body)
+                return
+            assembly = engine.assembly(engine.sent(reply))
+            async with aclosing(reply.lines()) as lines:
+                async for line in lines:
+                    if text := assembly.feed(line):
+                        yield text
+                    if assembly.done:
+                        break
+            outcome.append(assembly.body())
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        await self._http.aclose()
+
+    def dump_state(self) -> dict[str, Any]:
+        """As `HttpEngine.dump_state`."""
+        return self._engine.dump_state()
+
+    @classmethod
+    def load_state(cls, state: dict[str, Any]) -> Self:
+        """The twin of an engine with those settings."""
+        return cls(cls.of.load_state(state))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+def streams(reply: HttpReply | AsyncHttpReply) -> bool:
+    """Whether a reply comes in pieces. Errors do not, and some servers ignore ``stream`` and send one JSON object."""
+    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return reply.status < 300 and kind not in ("application/json", "text/html")
+
+
+def whole_text(response: lm15.Response) -> Iterator[str]:
+    """The text of a reply that was asked to stream and came in one piece."""
+    yield from [part.text for part in response.message.parts if isinstance(part, lm15.TextPart) and part.text]
+
+
+def text_event(text: str) -> lm15.StreamDeltaEvent:
+    """A piece of text as DSPy's stream event."""
+    return lm15.StreamDeltaEvent(delta=lm15.TextDelta(text=text, part_index=0))
+
+
+def rest_of_events(response: lm15.Response, spoken: bool) -> Iterator[Any]:
+    """What follows the text, of which part 0 is made if it was ``spoken``: the other parts and the end."""
+    _, *events = lm15.response_to_events(response)
+    for event in events:
+        if not (spoken and isinstance(event, lm15.StreamDeltaEvent) and isinstance(event.delta, lm15.TextDelta)):
+            yield event
