@@ -1,0 +1,70 @@
+"""A call that the model decided on, made ready to run or refused. Pure: the same call gives the same result."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from micro_agent.tools.arguments import Faults, check, refusal
+from micro_agent.tools.names import resolve
+from micro_agent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from micro_agent.decoding.decision import ToolCall
+
+_MAX_NAME = 60
+_MAX_LIST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that can run: the tool, valid arguments, and what was mended (the name too, kind ``tool_name``)."""
+
+    tool: Tool
+    args: dict[str, Any]
+    call_id: str | None = None
+    coercions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that cannot run: ``observation`` is what the model sees, ``error`` its code."""
+
+    name: str
+    args: dict[str, Any]
+    call_id: str | None
+    observation: dict[str, Any]
+    error: str
+
+
+def prepare(tools: Mapping[str, Tool], call: "ToolCall") -> Ready | Refused:
+    """Find the tool that ``call`` names and check its arguments.
+
+    Args:
+        tools: The tools there are, by name.
+        call: The call as decoding read it.
+
+    Returns:
+        `Ready`, or `Refused` with ``UNKNOWN_TOOL`` (and the closest names) or ``VALIDATION_FAILED`` (and every fault).
+    """
+    name = resolve(tools, call.name)
+    if name is None:
+        return Refused(call.name, call.args, call.call_id, _unknown(tools, call.name), "UNKNOWN_TOOL")
+    tool = tools[name]
+    checked = check(tool, call.args)
+    if isinstance(checked, Faults):
+        return Refused(name, call.args, call.call_id, refusal(tool, checked), "VALIDATION_FAILED")
+    renamed = [{"path": "", "from": call.name, "to": name, "kind": "tool_name"}] if name != call.name else []
+    return Ready(tool, checked.args, call.call_id, renamed + checked.coercions)
+
+
+def _unknown(tools: Mapping[str, Tool], name: str) -> dict[str, Any]:
+    names = sorted(tools)
+    shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "…"
+    spelled = {known.casefold(): known for known in names}
+    closest = [spelled[near] for near in difflib.get_close_matches(shown.casefold(), spelled, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(map(repr, closest))}? " if closest else ""
+    listed = ", ".join(names)
+    listed = listed if len(listed) <= _MAX_LIST else listed[:_MAX_LIST] + "…"
+    message = f"there is no tool {shown!r}; {hint}tools: {listed or 'none'}"
+    return {"error": "UNKNOWN_TOOL", "message": message, "closest": closest, "tools": names}

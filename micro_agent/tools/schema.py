@@ -1,0 +1,137 @@
+"""A tool's JSON Schema, checked and compiled once.
+
+Draft 2020-12 (https://json-schema.org/draft/2020-12). jsonschema is imported when the first tool is made, not when this
+package is imported. References are looked up in the schema itself; nothing is fetched.
+"""
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from micro_agent.errors import ToolDefinitionError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
+
+_ELSEWHERE = ("allOf", "anyOf", "oneOf")
+_ALSO = ("if", "then", "else")
+_SAYS = ("additionalProperties", "patternProperties", "unevaluatedProperties")
+_MAX_REFERENCES = 32
+
+
+class Schema:
+    """The compiled schema of one tool's arguments.
+
+    Attributes:
+        root: The schema as it was given; it is never changed.
+        allowed: The argument names that the schema knows, in order, where it says nothing about others; ``None`` where
+            it does (``additionalProperties``, ``patternProperties``, ``unevaluatedProperties``).
+    """
+
+    __slots__ = ("_validator", "allowed", "root")
+
+    def __init__(self, root: dict[str, Any], validator: "Draft202012Validator") -> None:
+        self.root = root
+        self._validator = validator
+        parts = self._parts()
+        says = any(key in part for part in parts for key in _SAYS)
+        self.allowed = (
+            None if says else tuple(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
+        )
+
+    def errors(self, value: object) -> "Iterator[ValidationError]":
+        """The ways in which ``value`` breaks the schema, found one by one."""
+        return iter(self._validator.iter_errors(cast("Any", value)))
+
+    def fits(self, value: object, part: object) -> bool:
+        """Whether ``value`` is valid for ``part``, a subschema of this schema."""
+        return self._validator.evolve(schema=part).is_valid(cast("Any", value))
+
+    def resolved(self, part: object) -> object:
+        """``part``, or what its ``$ref`` leads to in the end (other keywords beside the ``$ref`` are left out)."""
+        resolver: Any = self._validator._resolver  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+        for _ in range(_MAX_REFERENCES):
+            if not isinstance(part, dict) or "$ref" not in part:
+                break
+            part = resolver.lookup(part["$ref"]).contents
+        return part
+
+    def _parts(self) -> list[dict[str, Any]]:
+        """The root and the subschemas that speak of the same object."""
+        found: dict[int, dict[str, Any]] = {}
+        waiting: list[object] = [self.root]
+        while waiting:
+            part = self.resolved(waiting.pop(0))
+            if isinstance(part, dict) and id(cast("object", part)) not in found:
+                known = cast("dict[str, Any]", part)
+                found[id(known)] = known
+                waiting += [branch for key in _ELSEWHERE for branch in known.get(key, ())]
+                waiting += [known[key] for key in _ALSO if key in known]
+                waiting += known.get("dependentSchemas", {}).values()
+        return list(found.values())
+
+
+def compile_schema(tool: str, parameters: object) -> Schema:
+    """The compiled form of a tool's ``parameters``.
+
+    Args:
+        tool: The tool's name, for the error.
+        parameters: JSON Schema of the arguments, an object schema.
+
+    Raises:
+        ToolDefinitionError: It is no JSON, no object schema, no legal schema, or refers to what is not in it.
+    """
+    root = _object_schema(tool, parameters)
+    from jsonschema import Draft202012Validator, SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    try:
+        Draft202012Validator.check_schema(root)
+    except SchemaError as error:
+        where = error.json_path.replace("$", "parameters", 1)
+        raise ToolDefinitionError(f"tool {tool!r}: {where} is no legal JSON Schema: {_short(error.message)}") from None
+    try:
+        validator = Draft202012Validator(root, registry=Registry())
+        _check_references(root)
+        return Schema(root, validator)
+    except Unresolvable as error:
+        message = f"tool {tool!r}: $ref {error.ref!r} leads nowhere in its parameters; put the definition under $defs"
+        raise ToolDefinitionError(message) from None
+
+
+def _object_schema(tool: str, parameters: object) -> dict[str, Any]:
+    hint = "write {'type': 'object', 'properties': {…}}"
+    if not isinstance(parameters, dict):
+        kind = type(parameters).__name__
+        raise ToolDefinitionError(f"tool {tool!r}: parameters must be a JSON Schema object, got {kind}; {hint}")
+    root = cast("dict[str, Any]", parameters)
+    if root.get("type") != "object":
+        got = root.get("type")
+        raise ToolDefinitionError(f"tool {tool!r}: parameters must have type 'object', got {got!r}; {hint}")
+    try:
+        json.dumps(root, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolDefinitionError(f"tool {tool!r}: parameters cannot be written as JSON: {error}") from None
+    return root
+
+
+def _check_references(root: dict[str, Any]) -> None:
+    """Look up every ``$ref``, so that a wrong one is found now and not in the middle of a run."""
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
+
+    resource = DRAFT202012.create_resource(root)
+    resolver = Registry().resolver_with_root(resource)
+    waiting = [(resource, resolver)]
+    while waiting:
+        resource, resolver = waiting.pop()
+        contents = resource.contents
+        if isinstance(contents, dict) and "$ref" in contents:
+            resolver.lookup(contents["$ref"])
+        waiting += [(part, resolver.in_subresource(part)) for part in resource.subresources()]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else text[:200] + "…"
