@@ -1,0 +1,242 @@
+"""Where runs live on disk: the traces of those that ended or paused, and the journals of those under way."""
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from micro_agent.confirmation import (
+    Choice,
+    create_decision,
+    decision_of,
+    decision_path,
+    question_digest,
+    read_decision,
+)
+from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunNotFound, StorageError
+from micro_agent.folding import Folded, read_journal
+from micro_agent.journal import Journal
+from micro_agent.jsonl import private_folder, storage_error
+from micro_agent.locks import is_held
+from micro_agent.masking import Mask, mask_of
+from micro_agent.records import Record, append_record, ends_with, load_run, read_records, save_run
+from micro_agent.run import Run, Status
+
+__all__ = ["OpenRun", "Record", "TraceStore", "load_run", "read_records", "save_run"]
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_log = logging.getLogger("micro_agent")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A run that has a journal: under way (``busy``), paused, killed, or ended with its last words unsaid.
+
+    ``status`` is "confirmation_required" while a question waits for its ``decision``. What is wrong with the journal
+    stands in ``damage``; one that cannot be read at all has no question, time or status.
+    """
+
+    id: str
+    question: str | None = None
+    ts: str | None = None
+    status: Status | None = None
+    busy: bool = False
+    confirmation: dict[str, Any] | None = None
+    decision: Choice | None = None
+    damage: str | None = None
+
+
+def default_state_dir(environ: Mapping[str, str]) -> Path:
+    """``MICRO_AGENT_STATE_DIR``, else ``micro-agent`` in ``XDG_STATE_HOME`` (if absolute) or ``~/.local/state``."""
+    own = environ.get("MICRO_AGENT_STATE_DIR")
+    if own:
+        return Path(own).expanduser().absolute()
+    # https://specifications.freedesktop.org/basedir-spec/latest/: a relative path is to be ignored
+    base = Path(environ.get("XDG_STATE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "micro-agent"
+
+
+class TraceStore:
+    """The runs in one folder of traces and one folder of state. Any number of processes can use the same folders.
+
+    Folders are made when something is first written (0700), files are for this user alone (0600). The secrets of
+    ``environ`` (default: the environment at each call) are masked in everything that is written. The methods raise
+    `StorageError` when a file cannot be read or written, and `ConfigurationError` for what is no run id.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str] = "traces",
+        *,
+        state_dir: str | os.PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environ = os.environ if environ is None else environ
+        self.directory = Path(directory)
+        self.state_dir = default_state_dir(self._environ) if state_dir is None else Path(state_dir)
+
+    def path(self, run_id: str) -> Path:
+        """The trace file of a run, whether there is one or not."""
+        return self.directory / f"{_checked(run_id)}.jsonl"
+
+    def append(self, run: Run) -> Path:
+        """Append the run as it is now to its trace; returns the trace's path."""
+        path = self.path(run.id)
+        append_record(path, run, mask=self._mask())
+        return path
+
+    def load(self, run_id: str, index: int = -1) -> Run:
+        """A record of a run, by default the latest. ``index`` counts readable records as a list does.
+
+        Raises:
+            RunNotFound: there is no trace of it, or no such record.
+        """
+        path = self.path(run_id)
+        if not path.exists():
+            raise RunNotFound(f"no trace of run {run_id} in {self.directory}")
+        records = list(read_records(path))
+        runs = [record.run for record in records if record.run]
+        faults = [f"line {record.line_number}: {record.fault}" for record in records if record.fault]
+        if not runs:
+            raise StorageError(f"the trace {path} has no readable record: {'; '.join(faults)}")
+        if faults:
+            _log.warning("the trace %s is damaged, the rest is read: %s", path, "; ".join(faults))
+        try:
+            return runs[index]
+        except IndexError:
+            raise RunNotFound(f"the trace of run {run_id} has {len(runs)} records, none is number {index}") from None
+
+    def ids(self) -> Iterator[str]:
+        """The ids of the runs that have a trace, the one written last first."""
+        return (path.stem for path in _newest_first(self.directory, ".jsonl") if path.is_file())
+
+    def start(self, run: Run) -> Journal:
+        """Make the journal of a new run and hold it. What the run has already (a fork's steps, say) is kept in it."""
+        path = self._journal(run.id)
+        try:
+            private_folder(self.state_dir)
+            private_folder(path.parent)
+        except OSError as error:
+            raise storage_error("make the folder", path.parent, error) from error
+        return Journal.create(path, run, mask=self._mask(), record=self._record)
+
+    def resume(self, run_id: str) -> Journal:
+        """Take up the journal of a run that was paused or killed.
+
+        Raises:
+            RunNotFound: there is no such run under way.
+            RunBusy: somebody holds it.
+        """
+        try:
+            journal = Journal.open(self._journal(run_id), mask=self._mask(), record=self._record)
+        except FileNotFoundError:
+            raise self._no_journal(run_id) from None
+        if journal.damage:
+            _log.warning("the journal of run %s is damaged, the rest is used: %s", run_id, journal.damage)
+        return journal
+
+    def peek(self, run_id: str) -> Run:
+        """A run under way as it stands, whoever holds it; nothing is taken or written.
+
+        Raises:
+            RunNotFound: there is no such run under way.
+        """
+        try:
+            return read_journal(self._journal(run_id), mask=self._mask()).run
+        except FileNotFoundError:
+            raise self._no_journal(run_id) from None
+
+    def open_runs(self) -> list[OpenRun]:
+        """The runs that have a journal, the one written last first. Damaged ones too, with what is wrong."""
+        found = (self._open_run(path) for path in _newest_first(self.state_dir / "runs", ".journal"))
+        return [run for run in found if run is not None]
+
+    def decide(self, run_id: str, decision: Choice, *, feedback: str | None = None) -> None:
+        """Decide the open question of a run, from any process, also while another one holds the run and waits.
+
+        Raises:
+            RunNotFound: there is no such run.
+            NotWaiting: it has no open question.
+            AlreadyDecided: somebody was first.
+        """
+        path, mask = self._journal(run_id), self._mask()
+        made = decision_of(decision, feedback)
+        try:
+            pending = read_journal(path, mask=mask).pending
+        except FileNotFoundError:
+            if self.path(run_id).exists():
+                raise NotWaiting(f"run {run_id} has ended: there is nothing to decide") from None
+            raise self._no_journal(run_id) from None
+        if pending.confirmation is None or pending.ended:
+            raise NotWaiting(f"run {run_id} asks nothing now: there is nothing to decide")
+        if pending.decision is not None:
+            raise AlreadyDecided(f"run {run_id} has its decision already: {pending.decision.decision}")
+        digest = question_digest(pending.settled, pending.confirmation)
+        create_decision(decision_path(path.parent, run_id, digest), digest, made, mask)
+
+    def _journal(self, run_id: str) -> Path:
+        return self.state_dir / "runs" / f"{_checked(run_id)}.journal"
+
+    def _no_journal(self, run_id: str) -> RunNotFound:
+        ended = f"; it has ended, its trace is {self.path(run_id)}" if self.path(run_id).exists() else ""
+        return RunNotFound(f"no run {run_id} is under way{ended}")
+
+    def _mask(self) -> Mask:
+        return mask_of(self._environ)
+
+    def _record(self, run: Run, durable: bool) -> Path:
+        path = self.path(run.id)
+        if not ends_with(path, run):
+            append_record(path, run, mask=self._mask(), durable=durable)
+        return path
+
+    def _open_run(self, path: Path) -> OpenRun | None:
+        try:
+            busy = is_held(path)
+            return self._described(path, read_journal(path, mask=self._mask()), busy)
+        except FileNotFoundError:
+            return None  # it ended while we looked
+        except OSError as error:
+            return OpenRun(path.stem, damage=f"cannot be read: {error.strerror or error}")
+        except StorageError as error:
+            return OpenRun(path.stem, damage=str(error))
+
+    def _described(self, path: Path, folded: Folded, busy: bool) -> OpenRun:
+        run, pending = folded.run, folded.pending
+        decision, status = pending.decision, run.status
+        if pending.confirmation is not None and not pending.ended:
+            digest = question_digest(pending.settled, pending.confirmation)
+            decision = decision or read_decision(decision_path(path.parent, path.stem, digest), digest, self._mask())
+            status = status if decision else "confirmation_required"
+        return OpenRun(
+            path.stem, run.question, run.ts, status, busy, pending.confirmation,
+            decision and decision.decision, folded.damage,
+        )  # fmt: skip
+
+
+def _checked(run_id: str) -> str:
+    if _ID.fullmatch(run_id):
+        return run_id
+    raise ConfigurationError(f"not a run id: {run_id[:60]!a}; one is 32 of the digits 0-9 and a-f")
+
+
+def _newest_first(folder: Path, suffix: str) -> list[Path]:
+    """What is named like the file of a run in a folder, the one written last first; nothing when there is no folder."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise storage_error("read the folder", folder, error) from error
+    paths = [folder / name for name in names if name.endswith(suffix) and _ID.fullmatch(name.removesuffix(suffix))]
+    return sorted(paths, key=_written, reverse=True)
+
+
+def _written(path: Path) -> tuple[int, str]:
+    try:
+        return path.stat().st_mtime_ns, path.name
+    except OSError:  # a link to nothing, or the file of a run that has ended just now: last
+        return 0, path.name

@@ -1,0 +1,34 @@
+"""What a run has used, counted by the same functions while it runs and when its journal is folded."""
+
+from typing import TypeVar
+
+from micro_agent.run import LMCall, Step, Usage
+
+_Number = TypeVar("_Number", int, float)
+
+NEVER_RAN = frozenset({"NOT_RUN", "UNKNOWN_TOOL", "VALIDATION_FAILED", "APPROVAL_REQUIRED", "APPROVAL_REJECTED"})
+"""Error codes of tool steps behind which no tool ran. ``INTERRUPTED`` is not one: that tool had started."""
+
+
+def add_call(usage: Usage, call: LMCall) -> None:
+    """Count one model call in ``usage``, in place. A total is unknown (``None``) once one call's part of it is."""
+    usage.lm_calls += 1
+    usage.input_tokens = _sum(usage.input_tokens, call.input_tokens)
+    usage.output_tokens = _sum(usage.output_tokens, call.output_tokens)
+    usage.cost_usd = _sum(usage.cost_usd, call.cost_usd)
+    usage.latency_s += call.latency_s
+
+
+def add_tool(usage: Usage, step: Step) -> None:
+    """Count the tool behind ``step`` in ``usage``, in place; steps of the loop and calls that never ran count nothing.
+
+    ``latency_s`` is the time spent in model calls and tools; it leaves out the time a person took to decide.
+    """
+    if not step.is_tool or step.error in NEVER_RAN:
+        return
+    usage.tool_calls += 1
+    usage.latency_s += step.latency_s or 0.0
+
+
+def _sum(total: _Number | None, part: _Number | None) -> _Number | None:
+    return None if total is None or part is None else total + part
