@@ -1,0 +1,99 @@
+"""Required tools: a question that implies arithmetic or the clock is answered with the tool, not from memory.
+
+Before the run finishes, each tool that the question implies (`implied`) and that the agent has must have been used. A
+value that the model then leaves out of its answer is appended to it.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from math import isfinite
+from typing import Any, cast
+
+from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
+from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
+from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Verdict, Violation
+from micro_agent.run import Run, Step
+from micro_agent.usage import NEVER_RAN
+
+__all__ = ["check", "implied"]
+
+# A model must be able to report that something cannot be computed, so failed calls count from this number on.
+_FAILURES_THAT_COUNT = 2
+_NOT_EXECUTED = NEVER_RAN | {"INTERRUPTED"}
+_MISSING = {
+    CALCULATOR: "this question needs the calculator tool. Call calculator with the expression, for example "
+    '{"expression": "2*(3+5)"}, before you answer.',
+    NOW: 'this question needs the now tool. Call now, for example {"timezone": "utc"}, before you answer.',
+}
+
+
+def check(run: Run, event: Event) -> Verdict | None:
+    """Refuse to finish without the implied tools; append their last value when the answer leaves it out.
+
+    Args:
+        run: The run so far.
+        event: Anything but `BeforeFinish` gives ``None``. A tool that is not among its ``tools`` is not asked for.
+    """
+    if not isinstance(event, BeforeFinish):
+        return None
+    required = implied(run.question) & event.tools
+    # The clock first: what is computed from it comes after.
+    for tool in (NOW, CALCULATOR):
+        if tool in required and not _used(run.steps, tool):
+            return Violation(_MISSING[tool])
+    left_out = [_left_out(run, tool, event.answer) for tool in (CALCULATOR, NOW) if tool in required]
+    answer = " ".join(text for text in (event.answer if event.answer.strip() else "", *left_out) if text)
+    return Amend(answer) if any(left_out) else None
+
+
+def _used(steps: Iterable[Step], tool: str) -> bool:
+    calls = [step for step in steps if step.tool == tool and step.error not in _NOT_EXECUTED]
+    return any(step.ok for step in calls) or len(calls) >= _FAILURES_THAT_COUNT
+
+
+def _left_out(run: Run, tool: str, answer: str) -> str:
+    """``(calculator: 16)`` when the tool's last value is not in the answer, else nothing."""
+    last = next((step.observation for step in reversed(run.steps) if step.tool == tool and step.ok), None)
+    if tool == CALCULATOR:
+        value = _number(last)
+        return "" if value is None or holds_number(answer, value) else f"(calculator: {value!r})"
+    seen = cast("dict[str, Any]", last) if isinstance(last, dict) else {"iso": last}
+    moment = _moment(seen)
+    if moment is None or _moment_in(answer, moment, run.question) or _unix_in(answer, seen.get("unix")):
+        return ""
+    return f"(now: {moment:%Y-%m-%d %H:%M} {_zone(seen, moment)})"
+
+
+def _number(observation: object) -> float | None:
+    """The number in a calculator's observation: bare, or under ``result`` or ``value``; ``None`` if there is none."""
+    if isinstance(observation, dict):
+        found = cast("dict[str, object]", observation)
+        observation = found.get("result", found.get("value"))
+    if isinstance(observation, bool) or not isinstance(observation, int | float):
+        return None
+    # Longer integers than Python would write (4300 digits), infinities and NaN cannot be shown.
+    shown = abs(observation) < 10**4000 if isinstance(observation, int) else isfinite(observation)
+    return observation if shown else None
+
+
+def _moment(seen: dict[str, Any]) -> datetime | None:
+    for text in (seen.get("iso"), f"{seen.get('date')}T{seen.get('time')}"):
+        try:
+            return datetime.fromisoformat(str(text))
+        except ValueError:
+            continue
+    return None
+
+
+def _moment_in(answer: str, moment: datetime, question: str) -> bool:
+    return holds_moment(answer, moment) or (asks_weekday(question) and holds_weekday(answer, moment))
+
+
+def _unix_in(answer: str, unix: object) -> bool:
+    return isinstance(unix, int) and holds_number(answer, unix)
+
+
+def _zone(seen: dict[str, Any], moment: datetime) -> str:
+    if seen.get("timezone"):
+        return str(seen["timezone"])
+    return "UTC" if moment.utcoffset() in (None, timedelta(0)) else f"{moment:%z}"

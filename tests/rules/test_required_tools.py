@@ -1,0 +1,308 @@
+"""Required tools: which ones a question implies, that they were used, and that their value is in the answer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micro_agent.rules.required_tools import check, implied
+from micro_agent.rules.verdict import Amend, BeforeFinish, BeforePlan, Verdict, Violation
+from micro_agent.run import VALIDATION_ERROR, Run, Step
+
+QUESTIONS = Path(__file__).with_name("required_tools_questions.jsonl")
+BOTH = frozenset({"calculator", "now"})
+NOW_SEEN = {
+    "iso": "2026-11-21T21:40:33+00:00",
+    "timezone": "UTC",
+    "date": "2026-11-21",
+    "time": "21:40:33",
+    "weekday": "Saturday",
+    "unix": 1795297233,
+}
+
+
+def figures(rows: list[dict[str, Any]], tools: frozenset[str]) -> tuple[float, float]:
+    """Precision and recall over these tools, micro-averaged."""
+    wanted = [(row["id"], tool) for row in rows for tool in row["tools"] if tool in tools]
+    named = [(row["id"], tool) for row in rows for tool in implied(row["question"]) if tool in tools]
+    right = len(set(wanted) & set(named))
+    return right / len(named), right / len(wanted)
+
+
+def test_the_labelled_questions() -> None:
+    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        if sorted(implied(row["question"])) != sorted(row["tools"]):
+            print(sorted(row["tools"]), sorted(implied(row["question"])), row["question"])  # noqa: T201 - the misses
+    for tools in (BOTH, frozenset({"calculator"}), frozenset({"now"})):
+        precision, recall = figures(rows, tools)
+        assert precision >= 0.97, sorted(tools)
+        assert recall >= 0.97, sorted(tools)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "2*(3+5)",
+        "12% of 80",
+        "9!/(3!*3!)",
+        "2^10",
+        "5²+1",
+        'What is "12*34"?',
+        "what is twenty-five minus nine",
+        "2½ times 4",
+        "100 € - 35 €",
+        "I have two and a half litres and three glasses. How much is that per glass?",
+        "Explain what a prime number is and calculate 7*13.",
+        "If it is 3 pm now, what time will it be in 45 minutes?",
+        "A train leaves at 3:15 pm and takes 95 minutes. What time does it arrive?",
+        "How many days are there between 2024-02-01 and 2024-03-15?",
+        "If someone was born in 1962, how old were they in 1999?",
+        "Ben is 4 years older than Ida. Ida is 9. How old is Ben?",
+        "My car needs 7 litres for 100 km. How far can I go with 42 litres?",
+        "Paul had 25 marbles, lost 7 and won 12. How many now?",
+        "3 bottles cost 5.97, what about 7 bottles?",
+        "convert 5 miles to km",
+        "whats 144 dividd by 12",
+        "What is 17! divided by 15!?",
+        "In our shop we took 12,480 in March and 13,104 in April. I wonder by what percentage we grew.",
+    ],
+)
+def test_arithmetic_needs_the_calculator_only(question: str) -> None:
+    assert implied(question) == {"calculator"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What time is it?",
+        "current time in Tokyo",
+        "Is it past noon?",
+        "Is it past 5 pm?",
+        "what day is it 2day",
+        "waht tiem is it",
+        "I live in room 12 at 221 Baker Street, version 3.12.1. What's today's date?",
+        "Write a letter with today's date.",
+        "Put today's date in the first line.",
+    ],
+)
+def test_the_clock_needs_now_only(question: str) -> None:
+    assert implied(question) == {"now"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What time will it be in 45 minutes?",
+        "how old am I if born in 1990",
+        "days until Christmas",
+        "how many years ago was 1969",
+        "What time is it, and what is 17 * 23?",
+    ],
+)
+def test_a_sum_from_now_needs_both(question: str) -> None:
+    assert implied(question) == BOTH
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "What do you know about snow?",
+        "What is the address of the White House?",
+        "What is the time complexity of binary search?",
+        "My diary is the sum of my fears.",
+        "How tall is a date palm?",
+        "What is 2FA?",
+        "What does John 3:16 say?",
+        "Is a 4x4 better than 24/7 service?",
+        "Who won 3-1 in 1998?",
+        "What is 192.168.0.1 in version 1.2.3 of report_2024-01.pdf?",
+        "What does `x += 1` do?",
+        "What does this print?\n```\nprint(2 + 2)\n```",
+        "Translate 'what time is it' into French.",
+        "Translate into German: I have 3 apples and buys 5. How many are that?",
+        "I have 3 apples and 5 pears.\nCorrect the sentence above.",
+        "Why does 1 + 1 = 2?",
+        "I have 3 cats, what should I name them?",
+        "We have 2 kids aged 4 and 7. How much sun do monstera plants need?",
+        "Write a Python function that returns the current time.",
+    ],
+)
+def test_words_and_numbers_in_context_need_nothing(question: str) -> None:
+    assert implied(question) == frozenset()
+
+
+def test_a_request_after_a_long_document_is_read() -> None:
+    assert implied("Lorem ipsum dolor. " * 5000 + "What is 12*7?") == {"calculator"}
+
+
+def test_the_middle_of_a_long_document_asks_nothing() -> None:
+    filler = "Lorem ipsum dolor. " * 5000
+    assert implied(f"{filler} What is 12*7? {filler}") == frozenset()
+
+
+@given(st.text() | st.text("0123456789+-*/()!?. what timeis now'\"`"))
+def test_any_question_can_be_read(question: str) -> None:
+    assert implied(question) <= BOTH
+
+
+@pytest.mark.parametrize(
+    "part", ["1", "1+", "'", "12 ", "how many ", "please ", "$ 1,", "a.b@", "1 day ", "(", "\ud800"]
+)
+def test_a_hundred_kilobytes_of_anything_are_read(part: str) -> None:
+    assert implied(part * (100_000 // len(part))) <= BOTH
+
+
+def finish(question: str, answer: str, *steps: Step, tools: frozenset[str] = BOTH) -> Verdict | None:
+    return check(Run(question=question, steps=list(steps)), BeforeFinish(answer, tools))
+
+
+def computed(value: object) -> Step:
+    return Step(tool="calculator", args={"expression": "…"}, observation={"result": value, "expression": "…"})
+
+
+def failed(tool: str, code: str = "TOOL_EXCEPTION") -> Step:
+    return Step(tool=tool, ok=False, error=code, observation={"error": code})
+
+
+SEEN = Step(tool="now", args={"timezone": "utc"}, observation=NOW_SEEN)
+SUM = "What is 2*(3+5)?"
+
+
+def test_an_answer_without_the_calculator_is_refused() -> None:
+    verdict = finish(SUM, "16")
+    assert isinstance(verdict, Violation)
+    assert verdict.text == (
+        "this question needs the calculator tool. Call calculator with the expression, for example "
+        '{"expression": "2*(3+5)"}, before you answer.'
+    )
+
+
+def test_an_answer_without_the_clock_is_refused() -> None:
+    verdict = finish("What time is it?", "21:40")
+    assert isinstance(verdict, Violation)
+    assert "needs the now tool" in verdict.text
+    assert '{"timezone": "utc"}' in verdict.text
+
+
+def test_the_clock_is_asked_for_before_the_calculator() -> None:
+    first = finish("How many days until Christmas?", "34")
+    second = finish("How many days until Christmas?", "34", SEEN)
+    assert isinstance(first, Violation)
+    assert isinstance(second, Violation)
+    assert "now tool" in first.text
+    assert "calculator tool" in second.text
+
+
+def test_a_tool_that_the_agent_does_not_have_is_not_asked_for() -> None:
+    assert finish(SUM, "16", tools=frozenset({"now", "search"})) is None
+
+
+def test_a_question_that_implies_nothing_is_answered() -> None:
+    assert finish("Who wrote 1984?", "George Orwell") is None
+
+
+def test_other_events_are_left_alone() -> None:
+    assert check(Run(question=SUM), BeforePlan()) is None
+
+
+def test_one_failed_call_is_not_enough_and_two_are() -> None:
+    assert isinstance(finish(SUM, "no idea", failed("calculator")), Violation)
+    assert finish(SUM, "it cannot be computed", failed("calculator"), failed("calculator")) is None
+
+
+@pytest.mark.parametrize("code", ["NOT_RUN", "APPROVAL_REJECTED", "INTERRUPTED"])
+def test_calls_that_were_not_executed_do_not_count(code: str) -> None:
+    assert isinstance(finish(SUM, "16", failed("calculator", code), failed("calculator", code)), Violation)
+
+
+def test_refused_arguments_do_not_count() -> None:
+    refused = Step(tool=VALIDATION_ERROR, ok=False, error="VALIDATION_FAILED")
+    assert isinstance(finish(SUM, "16", refused, refused), Violation)
+
+
+def test_an_answer_with_the_value_is_taken_as_it_is() -> None:
+    assert finish(SUM, "That makes 16.", computed(16)) is None
+
+
+@pytest.mark.parametrize(
+    ("observation", "shown"),
+    [
+        ({"result": 1234567, "expression": "…"}, "1234567"),
+        ({"value": 0.1}, "0.1"),
+        ({"result": 2.5e-7}, "2.5e-07"),
+        (-12, "-12"),
+        ({"result": 10**60}, str(10**60)),
+    ],
+)
+def test_a_value_that_is_left_out_is_appended(observation: object, shown: str) -> None:
+    verdict = finish(SUM, "Done.", Step(tool="calculator", observation=observation))
+    assert verdict == Amend(f"Done. (calculator: {shown})")
+
+
+@pytest.mark.parametrize("answer", ["", " \n"])
+def test_an_empty_answer_becomes_the_value(answer: str) -> None:
+    assert finish(SUM, answer, computed(16)) == Amend("(calculator: 16)")
+
+
+def test_the_last_good_value_counts() -> None:
+    steps = (computed(8), computed(16), failed("calculator"))
+    assert finish(SUM, "8", *steps) == Amend("8 (calculator: 16)")
+    assert finish(SUM, "16", *steps) is None
+
+
+@pytest.mark.parametrize(
+    "odd", [None, "16", True, {"text": "16"}, {"result": float("inf")}, {"result": 10**5000}, [16]]
+)
+def test_an_observation_without_a_number_appends_nothing(odd: object) -> None:
+    assert finish(SUM, "Done.", Step(tool="calculator", observation=odd)) is None
+
+
+def test_a_moment_that_is_left_out_is_appended() -> None:
+    assert finish("What time is it?", "Late.", SEEN) == Amend("Late. (now: 2026-11-21 21:40 UTC)")
+    assert finish("What time is it?", "", SEEN) == Amend("(now: 2026-11-21 21:40 UTC)")
+
+
+@pytest.mark.parametrize("answer", ["It is 9:40 pm.", "21 November 2026", "1795297233"])
+def test_an_answer_with_the_moment_is_taken_as_it_is(answer: str) -> None:
+    assert finish("What time is it?", answer, SEEN) is None
+
+
+def test_a_weekday_is_an_answer_when_it_was_asked_for() -> None:
+    assert finish("What day of the week is it?", "It is Saturday.", SEEN) is None
+    assert finish("What day of the week is it?", "It is Friday.", SEEN) is not None
+    assert finish("What time is it?", "It is Saturday.", SEEN) is not None
+
+
+@pytest.mark.parametrize(
+    ("observation", "shown"),
+    [
+        ("2026-11-21T21:40:33Z", "2026-11-21 21:40 UTC"),
+        ("2026-11-21T21:40:33+02:00", "2026-11-21 21:40 +0200"),
+        ({"date": "2026-11-21", "time": "21:40:33"}, "2026-11-21 21:40 UTC"),
+        ({**NOW_SEEN, "timezone": "Europe/Berlin"}, "2026-11-21 21:40 Europe/Berlin"),
+    ],
+)
+def test_other_forms_of_the_moment_are_read(observation: object, shown: str) -> None:
+    assert finish("What time is it?", "", Step(tool="now", observation=observation)) == Amend(f"(now: {shown})")
+
+
+@pytest.mark.parametrize("odd", [None, "late", {"error": "?"}, 7])
+def test_an_observation_without_a_moment_appends_nothing(odd: object) -> None:
+    assert finish("What time is it?", "Late.", Step(tool="now", observation=odd)) is None
+
+
+def test_both_values_are_appended() -> None:
+    verdict = finish("How many days until Christmas?", "Soon.", SEEN, computed(34))
+    assert verdict == Amend("Soon. (calculator: 34) (now: 2026-11-21 21:40 UTC)")
+
+
+@given(st.text(), st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_the_value_is_in_the_answer_in_the_end(answer: str, value: float) -> None:
+    verdict = finish(SUM, answer, computed(value))
+    final = verdict.answer if isinstance(verdict, Amend) else answer
+    assert finish(SUM, final, computed(value)) is None
