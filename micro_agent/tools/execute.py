@@ -1,7 +1,7 @@
 """Running a tool: with a timeout, its result made JSON and cut to size, any failure turned into an observation.
 
-A sync handler gets a fresh daemon thread. A pool would not do: a handler that does not come back cannot be ended, and
-would take a worker away from every tool after it.
+A sync handler runs in a thread of `micro_agent.tools.workers`: one that does not come back cannot be ended, and must
+not take a place away from the tools after it.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from micro_agent.tools.jsonable import jsonable
 from micro_agent.tools.processes import kill_children
 from micro_agent.tools.tool import Tool
 from micro_agent.tools.truncate import truncate
+from micro_agent.tools.workers import Worker, run_in_worker
 
 _CLEANUP_S = 1.0
 
@@ -39,7 +40,7 @@ class _TimedOut(Exception):
 
 @dataclass(slots=True)
 class _Job:
-    """One call in a thread of its own."""
+    """One call in a worker thread."""
 
     call: Callable[[], Any]
     finished: Callable[[], None]
@@ -47,12 +48,11 @@ class _Job:
     result: Any = None
     failure: BaseException | None = None
     cancel: Callable[[], None] | None = None
-    thread: threading.Thread = field(init=False)
+    worker: Worker = field(init=False)
 
     def start(self) -> "_Job":
         context = contextvars.copy_context()
-        self.thread = threading.Thread(target=context.run, args=(self._run,), name="micro-agent-tool", daemon=True)
-        self.thread.start()
+        self.worker = run_in_worker(lambda: context.run(self._run))
         return self
 
     def _run(self) -> None:
@@ -72,7 +72,8 @@ class _Job:
 
     def abandon(self) -> None:
         """End what can be ended: the processes that the handler started, and a coroutine. Python code runs on."""
-        kill_children(self.thread.native_id or 0)
+        self.worker.abandoned = True
+        kill_children(self.worker.native_id or 0)
         if self.cancel is not None:
             with suppress(RuntimeError):  # its loop has closed: it came to its end just now
                 self.cancel()

@@ -13,6 +13,11 @@ _GONE = (ProcessLookupError, PermissionError)
 _MAX_PROCESSES = 10_000
 
 
+def has_children(tid: int) -> bool:
+    """Whether processes that a thread of this process started are still there."""
+    return bool(_children(f"/proc/self/task/{tid}/children"))
+
+
 def kill_children(tid: int) -> list[int]:
     """Kill the processes that a thread of this process started, and all below them.
 
@@ -26,7 +31,7 @@ def kill_children(tid: int) -> list[int]:
         The process ids found, parents first.
     """
     found: list[int] = []
-    waiting = _children(Path(f"/proc/self/task/{tid}/children"))
+    waiting = _children(f"/proc/self/task/{tid}/children")
     while waiting and len(found) < _MAX_PROCESSES:
         pid = waiting.pop(0)
         with suppress(*_GONE):
@@ -46,8 +51,18 @@ def _kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def _children(path: Path) -> list[int]:
+def _children(path: str | Path) -> list[int]:
+    # Read by the descriptor: this is asked after every tool call, and a file object would double its cost.
     try:
-        return [int(word) for word in path.read_text(encoding="ascii").split()]
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # the thread or the process has ended, or this is not Linux
         return []
+    try:
+        text = b""
+        while piece := os.read(descriptor, 65536):
+            text += piece
+    except OSError:
+        return []
+    finally:
+        os.close(descriptor)
+    return [int(word) for word in text.split()]

@@ -17,6 +17,7 @@ import pytest
 
 from micro_agent.tools import Outcome, Tool, ToolError, aexecute, execute
 from micro_agent.tools.processes import kill_children
+from micro_agent.tools.workers import Worker
 
 SLOW = 0.3
 """Seconds that a tool may take here; what must not return in time takes a hundred times as long."""
@@ -324,22 +325,21 @@ def test_control_c_interrupts_the_wait_and_ends_the_processes(tmp_path: Path) ->
     assert gone(wait_for(path))
 
 
+def abandoned() -> set[Worker]:
+    return {thread for thread in threading.enumerate() if isinstance(thread, Worker) and thread.abandoned}
+
+
 def test_a_result_that_arrives_after_its_loop_has_closed_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    release, ended = threading.Event(), threading.Event()
+    release = threading.Event()
 
     def handler() -> None:
         release.wait(60)
 
-    def follow(thread: threading.Thread) -> None:
-        thread.join(30)
-        ended.set()
-
-    before = set(threading.enumerate())
+    before = abandoned()
     assert run_async(made(handler, timeout_s=SLOW), {}).error == "TOOL_TIMEOUT"
-    [left] = [t for t in set(threading.enumerate()) - before if t.name == "micro-agent-tool"]
+    [left] = abandoned() - before
     release.set()
-    follow(left)
-    assert ended.is_set()
+    left.join(30)
     assert not left.is_alive()
     assert caplog.text == ""
 
