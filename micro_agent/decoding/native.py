@@ -1,0 +1,48 @@
+"""The tool calls that came over the wire as such."""
+
+from micro_agent.decoding.arguments import read_arguments
+from micro_agent.decoding.decision import DecodeError, ModelReply, RawCall, Repair, ToolCall, ToolCalls
+from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.repair import Unreadable, exact
+from micro_agent.decoding.settle import error
+from micro_agent.decoding.wording import shorten
+
+
+def read_calls(reply: ModelReply, offer: Offer) -> ToolCalls | DecodeError:
+    """All native calls of ``reply``, which has at least one, or why none of them is run.
+
+    A call of an unknown tool, or with arguments that do not fit, is kept: the loop answers it under its id.
+    """
+    if offer.names == []:
+        return error("unknown_tool", f"A call of {_shown(reply.calls[0])} where no tool is offered.", offer)
+    if reply.cut_off and not _complete(reply.calls[-1]):
+        seen = f"A call of {_shown(reply.calls[-1])} that the token limit cut off."
+        return error("cut_off", seen, offer, offer.resolve(reply.calls[-1].name))
+    calls: list[ToolCall] = []
+    repairs: list[Repair] = []
+    for raw in reply.calls:
+        if not raw.name.strip():
+            return error("malformed", "A tool call without a name.", offer)
+        name = offer.resolve(raw.name) or raw.name
+        try:
+            args, mended = read_arguments(raw.arguments, offer.allowance)
+        except Unreadable as why:
+            seen = f"A call of {_shown(raw)} whose arguments cannot be read: {why}."
+            return error("malformed", seen, offer, name)
+        calls.append(ToolCall(name, args, raw.id or None))
+        repairs += mended
+    return ToolCalls(calls, repairs)
+
+
+def _complete(raw: RawCall) -> bool:
+    """Whether the arguments are JSON to the last bracket: what was cut off is not, and it is never repaired."""
+    if not isinstance(raw.arguments, str):
+        return isinstance(raw.arguments, dict)
+    try:
+        return isinstance(exact(raw.arguments), dict | str)
+    except Unreadable:
+        return False
+
+
+def _shown(raw: RawCall) -> str:
+    return repr(shorten(raw.name, 60))

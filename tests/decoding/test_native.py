@@ -1,0 +1,107 @@
+"""Native calls are kept whatever the tool, read from whatever the server sent, and never run when cut off."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from micro_agent.decoding import DecodeError, ModelReply, RawCall, ToolCall, ToolCalls, decode
+from micro_agent.tools import Tool
+
+Tools = Sequence[Tool]
+
+
+def read(arguments: Any, tools: Tools | None, finish: str | None = None) -> ToolCalls | DecodeError:
+    reply = ModelReply(calls=(RawCall("calculator", arguments, "c1"),), finish_reason=finish)
+    decision = decode(reply, tools)
+    assert isinstance(decision, ToolCalls | DecodeError)
+    return decision
+
+
+@pytest.mark.parametrize(
+    ("arguments", "args", "kinds"),
+    [
+        ('{"expression": "1+1"}', {"expression": "1+1"}, []),
+        ({"expression": "1+1"}, {"expression": "1+1"}, []),
+        ("", {}, []),
+        (None, {}, []),
+        ("null", {}, []),
+        ('"{\\"expression\\": \\"1+1\\"}"', {"expression": "1+1"}, ["double_encoding"]),
+        ("{'expression': '1+1'}", {"expression": "1+1"}, ["python_literal"]),
+        ('{"expression": "1+1",}', {"expression": "1+1"}, ["trailing_comma"]),
+        ('```json\n{"expression": "1+1"}\n```', {"expression": "1+1"}, ["surroundings"]),
+        ('{"a": 1}{"a": 1}', {"a": 1}, ["surroundings"]),
+        ('{"expression": "1+1"', {"expression": "1+1"}, ["closing_brackets"]),
+        ('{expression: "1+1"}', {"expression": "1+1"}, ["json_repair"]),
+        ('{"unknown": 1}', {"unknown": 1}, []),
+    ],
+)
+def test_arguments_are_read_from_what_the_server_sent(
+    arguments: Any, args: dict[str, Any], kinds: list[str], tools: Tools
+) -> None:
+    for offered in (tools, None):
+        decision = read(arguments, offered)
+        assert isinstance(decision, ToolCalls)
+        assert decision.calls == [ToolCall("calculator", args, "c1")]
+        assert [repair.kind for repair in decision.repairs] == kinds
+
+
+@pytest.mark.parametrize(
+    "arguments", ["[1]", "5", 5, [1], "1+1", '{"a": 1', '{"a": 1} {"a": 2}', '"\\"x\\""', "{" * 99]
+)
+def test_arguments_that_are_no_object_are_malformed(arguments: Any, tools: Tools) -> None:
+    decision = read(arguments, tools)
+    assert isinstance(decision, DecodeError)
+    assert decision.reason == "malformed"
+    assert '"calculator"' in decision.expected
+
+
+def test_a_call_of_an_unknown_tool_is_kept_for_the_loop_to_answer(tools: Tools) -> None:
+    reply = ModelReply(text="On it.", calls=(RawCall("nope", "{}", "a"), RawCall("Functions.Now", "{}", "")))
+    assert decode(reply, tools) == ToolCalls([ToolCall("nope", {}, "a"), ToolCall("Functions.Now", {}, None)])
+
+
+def test_a_known_tool_gets_its_own_name(tools: Tools) -> None:
+    reply = ModelReply(calls=(RawCall("functions.Now", "{}", "a"), RawCall("now", '{"timezone": "utc"}', "b")))
+    assert decode(reply, tools) == ToolCalls([ToolCall("now", {}, "a"), ToolCall("now", {"timezone": "utc"}, "b")])
+
+
+def test_a_call_without_a_name_is_not_guessed(tools: Tools) -> None:
+    decision = decode(ModelReply(calls=(RawCall(" ", '{"expression": "1"}', "a"),)), tools[:1])
+    assert isinstance(decision, DecodeError)
+    assert decision.reason == "malformed"
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", None, "null", '{"expression": "1+1"', "{'expression': '1+1'}", "[1]", "{}{}"]
+)
+def test_a_cut_off_call_is_never_repaired_and_run(arguments: Any, tools: Tools) -> None:
+    whole = RawCall("now", "{}", "a")
+    reply = ModelReply(calls=(whole, RawCall("calculator", arguments, "b")), finish_reason="length")
+    decision = decode(reply, tools)
+    assert isinstance(decision, DecodeError)
+    assert decision.reason == "cut_off"
+
+
+@pytest.mark.parametrize("arguments", ['{"expression": "1"}', {"expression": "1"}, json.dumps('{"expression": "1"}')])
+def test_a_call_that_is_whole_is_run_although_the_reply_was_cut_off(arguments: Any, tools: Tools) -> None:
+    decision = read(arguments, tools, "length")
+    assert isinstance(decision, ToolCalls)
+    assert decision.calls[0].args == {"expression": "1"}
+
+
+def test_a_call_where_no_tool_is_offered_is_refused() -> None:
+    decision = read("{}", [])
+    assert isinstance(decision, DecodeError)
+    assert decision.reason == "unknown_tool"
+    assert decision.expected == "There are no tools. Answer the question in plain text."
+
+
+def test_a_reply_has_a_form_for_the_trace() -> None:
+    reply = ModelReply(text="Hm.", reasoning="why", calls=(RawCall("now", {"a": 1}, "c1"),))
+    assert reply.as_dict() == {
+        "text": "Hm.",
+        "reasoning": "why",
+        "tool_calls": [{"id": "c1", "name": "now", "arguments": {"a": 1}}],
+    }

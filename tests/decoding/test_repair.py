@@ -1,0 +1,101 @@
+"""Nearly JSON is read literally or not at all: nothing is completed, nothing is lost."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from micro_agent.decoding.repair import Allowance, Unreadable, exact, mend
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kind"),
+    [
+        ('{"a": "b\nc"}', {"a": "b\nc"}, "control_characters"),
+        ('{"a\\_b": "it\\\'s \\d C:\\Users"}', {"a_b": "it's \\d C:\\Users"}, "escapes"),
+        ('{"a": "x\\\\_\\u00e9",\n "b": "\\s"}', {"a": "x\\_é", "b": "\\s"}, "escapes"),
+        ('{"a": [1, 2, ], "b": ",}",}', {"a": [1, 2], "b": ",}"}, "trailing_comma"),
+        ("{'a': True, 'b': None, 'c': (1, 2.5, -3e2), 'd': \"it's\"}", {"a": True, "b": None, "c": [1, 2.5, -300.0],
+                                                                        "d": "it's"}, "python_literal"),
+        ("{'a': 'b\\n\\x41'}", {"a": "b\nA"}, "python_literal"),
+        ('{a: "b"}', {"a": "b"}, "json_repair"),
+        ("{“a”: “b”}", {"a": "b"}, "json_repair"),
+        ('{"a": "<i lang="en">x</i>"}', {"a": '<i lang="en">x</i>'}, "json_repair"),
+        ('{"a": 1 /* one */, "b": "//c"} // two'[:-7], {"a": 1, "b": "//c"}, "json_repair"),
+        ("{'a': 'b', 'c': true}", {"a": "b", "c": True}, "json_repair"),
+        ("{'a': '\\d'}", {"a": "\\d"}, "json_repair"),
+    ],
+)  # fmt: skip
+def test_each_defect_is_mended_and_recorded(text: str, value: Any, kind: str) -> None:
+    found, repairs = mend(text, Allowance())
+    assert found == value
+    assert [(repair.kind, repair.before) for repair in repairs] == [(kind, text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1+1}',
+        '{"a": 1 000}',
+        '{"a": 007}',
+        '{"a": }',
+        '{"a": -}',
+        '{"a": 1e999}',
+        "{'a': 'b' 'c'}",
+        "{1: 2, (3, 4): 5}",
+        "{'a': 'b}",
+        '{"a": "b" "c": ' + "[" * 60 + "]" * 60 + "}",
+        "{" + '"a": "\\d", ' * 3000 + "}",
+        "{a: b, a: c}",
+        "{a: " + "\\d" * 3000 + "}",
+    ],
+)
+def test_what_would_have_to_be_guessed_is_unreadable(text: str) -> None:
+    with pytest.raises(Unreadable):
+        mend(text, Allowance())
+
+
+def test_repairs_show_the_beginning_and_the_end_of_long_text() -> None:
+    text = '{"a": "' + "b\n" * 300 + 'c"}'
+    _, [repair] = mend(text, Allowance())
+    assert len(repair.before) == len(repair.after) == 200
+    assert repair.before.startswith('{"a": "b\nb')
+    assert repair.before.endswith('\nc"}')
+
+
+def test_slow_readers_stop_when_the_allowance_is_spent() -> None:
+    allowance = Allowance()
+    while allowance.left >= 32:
+        mend('{a: "b"}', allowance)
+    with pytest.raises(Unreadable):
+        mend('{a: "b"}', allowance)
+    with pytest.raises(Unreadable):
+        mend("{'a': 'b'}" + " " * 100, allowance)
+
+
+def test_nothing_is_guessed_when_asked_not_to() -> None:
+    with pytest.raises(Unreadable):
+        mend('{a: "b"}', Allowance(), guess=False)
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, "[" * 65 + "]" * 65, '{"a": 1', "'a'", ""]
+)
+def test_only_finite_json_of_a_sane_depth_is_exact(text: str) -> None:
+    with pytest.raises(Unreadable):
+        exact(text)
+
+
+def test_exact_takes_what_is_json() -> None:
+    assert exact('{"a": [1.5, {"b": ' + "[" * 60 + "]" * 60 + "}]}")["a"][0] == 1.5
+    assert exact("[" + "[1]," * 100 + "{}]") == [[1]] * 100 + [{}]
+
+
+def test_a_number_longer_than_python_reads_is_unreadable() -> None:
+    with pytest.raises(Unreadable, match="too many digits"):
+        exact("9" * (sys.get_int_max_str_digits() + 1))
+
+
+def test_the_reason_says_where() -> None:
+    with pytest.raises(Unreadable, match="expecting ',' delimiter at character 8"):
+        mend('{"a": 1 + 1}', Allowance())

@@ -1,0 +1,66 @@
+"""Nothing takes longer than 50 ms for 100 KB of text."""
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from micro_agent.decoding import ModelReply, RawCall, decode
+from micro_agent.tools import Tool
+
+SIZE = 100_000
+CALL = '{"tool": {"name": "calculator", "args": {"expression": "1+1"}}}'
+NASTY = {
+    "open lists": "[",
+    "open objects": "{",
+    "nested objects": '{"a":',
+    "mismatched": "[{}]}]",
+    "empty objects": "{}",
+    "code": 'if (x) { y[0] = "a"; } ',
+    "closed thoughts": "</think>",
+    "open thoughts": "<think>",
+    "tags in data": '{"a": "<think>"} ',
+    "the same call": CALL,
+    "a table": '{"name": "calculator", "v": 1}\n',
+    "broken calls": '{tool: "calculator"} ',
+    "half a call": '{"tool": "',
+    "fences": "```json\n",
+}
+WHOLE = {
+    "half a string": '{"tool": "' + "a" * SIZE,
+    "quotes": '{"tool": ' + '"' * SIZE,
+    "escaped quotes": "{'tool': '" + "\\'" * (SIZE // 2),
+    "illegal escapes": '{"tool": "store", "args": {"x": "' + "\\d" * (SIZE // 2) + '"}}',
+    "blanks": '{"tool": ' + " " * SIZE + "}",
+    "commas": '{"tool":' + "," * SIZE + "}",
+    "comments": '{"tool": "now" /*' + "/*" * (SIZE // 2) + "}",
+    "words": "{tool: " + "a " * (SIZE // 2) + "}",
+    "a long number": '{"tool": "store", "args": {"x": ' + "9" * SIZE + "}}",
+    "many numbers": '{"tool": "add", "args": {"values": [' + "1," * (SIZE // 2) + "1]}}",
+    "many texts": '{"tool": "add", "args": {"values": [' + '"a",' * (SIZE // 4) + "1]}}",
+    "a python list": "{'tool': 'store', 'args': {'x': [" + "'a'," * (SIZE // 4) + "1]}}",
+    "different calls": "".join(CALL.replace("1+1", str(i)) for i in range(SIZE // len(CALL))),
+    "a list of calls": "[" + ",".join([CALL] * (SIZE // len(CALL))) + "]",
+    "calls in a text": '"' + CALL.replace('"', '\\"') * (SIZE // len(CALL)) + '"',
+    "colons": '{tool: "now", "x": ' + ":" * 3000 + "1}",
+    "quotes in a list": "{'tool': 'now', 'x': ['" + "1'" * 800 + "]}",
+    "braces": "{tool: " + "{1" * 60 + "1" * 3000 + "}" * 61,
+    "long blanks": " " * SIZE + "x",
+}
+TEXTS = {name: part * (SIZE // len(part)) for name, part in NASTY.items()} | WHOLE
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("finish", [None, "length"])
+def test_100_kb_of_anything_take_under_50_ms(name: str, finish: str | None, tools: Sequence[Tool]) -> None:
+    text = TEXTS[name]
+    as_text = ModelReply(text=text, finish_reason=finish)
+    native = ModelReply(calls=(RawCall("store", text),), finish_reason=finish)
+    for reply in (as_text, native):
+        assert min(_seconds(reply, tools) for _ in range(3)) < 0.050
+
+
+def _seconds(reply: ModelReply, tools: Sequence[Tool]) -> float:
+    started = time.process_time()  # of this process alone: what else the machine does is not the decoder's
+    decode(reply, tools)
+    return time.process_time() - started
