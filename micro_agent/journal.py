@@ -51,6 +51,7 @@ class Journal:
         self._replies = len(folded.run.calls)
         self._entry_synced = False
         self._must_last = False
+        self._end: int | None = None
         self._mask = mask
         self._record = record
 
@@ -224,7 +225,8 @@ class Journal:
         self._check_open()
         number = self._events + 1
         line = self._mask.encode({"event": event, "n": number, "t": utc_now(), **content}, note=True)
-        append(self._descriptor, line, self._path)
+        end, self._end = self._end, None  # unknown again if the write fails
+        self._end = append(self._descriptor, line, self._path, end=end)
         self._events = number
 
     def _check_open(self) -> None:

@@ -155,25 +155,32 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
     raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
-def append(descriptor: int, line: bytes, path: Path) -> None:
+def append(descriptor: int, line: bytes, path: Path, *, end: int | None = None) -> int:
     """Append ``line`` with one write, on a fresh line. The caller holds a lock on the file, opened with ``O_APPEND``.
+
+    ``end`` is what the append before returned, where the caller alone writes to the file: it is not asked for again.
 
     A full disk gives a short write first and the error only with the next one, so the count is checked; what was
     written of the line is cut off again.
+
+    Returns:
+        The size of the file, in bytes.
 
     Raises:
         StorageError: the line is not in the file.
     """
     try:
-        end = os.fstat(descriptor).st_size
-        if end and os.pread(descriptor, 1, end - 1) != b"\n":
-            line = b"\n" + line
+        if end is None:
+            end = os.fstat(descriptor).st_size
+            if end and os.pread(descriptor, 1, end - 1) != b"\n":
+                line = b"\n" + line
         written = os.write(descriptor, line)
         if written < len(line):
             os.ftruncate(descriptor, end)
             raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")
     except OSError as error:
         raise storage_error("write to", path, error) from error
+    return end + written
 
 
 def sync_folder(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Reading runs back: shown to a person, counted."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.run import Run, Step
-from micro_agent.traces import read_records
+from micro_agent.traces import Record, read_records
 
 _WIDTH = 100
 _LONGEST = 2000
+# Control characters but tab and newline, marks that reorder text (https://unicode.org/reports/tr9/), lone surrogates.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def record_of(path: str | Path, index: int = -1) -> Run:
@@ -25,11 +28,12 @@ def record_of(path: str | Path, index: int = -1) -> Run:
     """
     records = list(read_records(path))
     runs = [record.run for record in records if record.run is not None]
-    faults = [f"line {record.line_number}: {record.fault}" for record in records if record.fault is not None]
+    faults = [_fault(record) for record in records if record.fault is not None]
     if not runs:
         raise StorageError(f"no run in {path}: {'; '.join(faults) or 'it is empty'}")
     if not -len(runs) <= index < len(runs):
-        raise ConfigurationError(f"{path} has {len(runs)} records: --index goes from {-len(runs)} to {len(runs) - 1}")
+        count = _count(len(runs), "record")
+        raise ConfigurationError(f"{path} has {count}: --index goes from {-len(runs)} to {len(runs) - 1}")
     return runs[index]
 
 
@@ -45,20 +49,32 @@ def describe(run: Run) -> Iterator[str]:
     if run.answer is not None:
         yield f"Answer: {run.answer}"
     if run.confirmation is not None:
-        yield f"Waits for confirmation of: {step_line(run.confirmation['tool'], run.confirmation['args'])}"
+        yield f"Waits for confirmation of: {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
     message = f": {run.error.get('message')}" if run.error else ""
     yield f"{run.status.capitalize()} ({run.termination_reason or 'under way'}){message}"
     usage = run.usage
-    tokens = "unknown" if usage.input_tokens is None else f"{usage.input_tokens} in, {usage.output_tokens} out"
+    counts = ["unknown" if count is None else str(count) for count in (usage.input_tokens, usage.output_tokens)]
+    tokens = "unknown" if counts == ["unknown"] * 2 else f"{counts[0]} in, {counts[1]} out"
     cost = "unknown" if usage.cost_usd is None else f"${usage.cost_usd:.6f}"
-    calls = f"{usage.lm_calls} model calls, {usage.tool_calls} tool calls"
+    calls = f"{_count(usage.lm_calls, 'model call')}, {_count(usage.tool_calls, 'tool call')}"
     yield f"{calls}, tokens {tokens}, cost {cost}, {usage.latency_s:.2f} s"
+
+
+def printable(text: str) -> str:
+    """``text`` with what a terminal would obey, or not be able to show, as an escape: what is shown is all there is."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def step_line(tool: str, args: dict[str, Any], observation: Any = None) -> str:
     """A step on one line, cut to the width of a page."""
     said = f"{tool} {_text(args)}" if args else tool
-    return _cut(said if observation is None else f"{said} -> {_text(observation)}", _WIDTH)
+    line = said if observation is None else f"{said} -> {_text(observation)}"
+    return printable(_cut(" ".join(line.split()), _WIDTH))
+
+
+def whole_call(tool: str, args: dict[str, Any]) -> str:
+    """A call as a person must see it to approve it: on one line, nothing cut, and in ASCII, so that nothing hides."""
+    return f"{tool} {json.dumps(args, ensure_ascii=True)}"
 
 
 def statistics(runs: Iterable[Run]) -> dict[str, Any]:
@@ -85,6 +101,10 @@ def statistics(runs: Iterable[Run]) -> dict[str, Any]:
     return {**counts, **totals, "median_latency_s": median(seconds) if seconds else None}
 
 
+def _fault(record: Record) -> str:
+    return f"line {record.line_number}: {record.fault}" if record.line_number else str(record.fault)
+
+
 def _step(number: int, step: Step) -> Iterator[str]:
     took = "" if step.latency_s is None else f"  ({step.latency_s:.3f} s)"
     yield f"{number}. {step.tool}{took}"
@@ -99,6 +119,10 @@ def _step(number: int, step: Step) -> Iterator[str]:
 
 def _instead(run: Run) -> str:
     return "".join(f", instead of {one.get('provider')} ({one.get('reason')})" for one in run.fallback_from)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,8 @@ class TraceStore:
             private_folder(path.parent)
         except OSError as error:
             raise storage_error("make the folder", path.parent, error) from error
-        return Journal.create(path, run, mask=self._mask(), record=self._record)
+        mask = self._mask()
+        return Journal.create(path, run, mask=mask, record=partial(self._record, mask))
 
     def resume(self, run_id: str) -> Journal:
         """Take up the journal of a run that was paused or killed.
@@ -131,7 +133,8 @@ class TraceStore:
             RunBusy: somebody holds it.
         """
         try:
-            journal = Journal.open(self._journal(run_id), mask=self._mask(), record=self._record)
+            mask = self._mask()
+            journal = Journal.open(self._journal(run_id), mask=mask, record=partial(self._record, mask))
         except FileNotFoundError:
             raise self._no_journal(run_id) from None
         if journal.damage:
@@ -187,10 +190,10 @@ class TraceStore:
     def _mask(self) -> Mask:
         return mask_of(self._environ)
 
-    def _record(self, run: Run, durable: bool) -> Path:
+    def _record(self, mask: Mask, run: Run, durable: bool) -> Path:
         path = self.path(run.id)
         if not ends_with(path, run):
-            append_record(path, run, mask=self._mask(), durable=durable)
+            append_record(path, run, mask=mask, durable=durable)
         return path
 
     def _open_run(self, path: Path) -> OpenRun | None:

@@ -2,21 +2,24 @@
 
 import os
 import sys
+from io import TextIOWrapper
 
 import typer
 
 from micro_agent.cli import ask, decide, replay, resume, tools, traces
+from micro_agent.cli.messages import log_from, say
 
 app = typer.Typer(
     name="micro-agent",
     help="An agent for small local models. The answer goes to standard output, everything else to standard error.",
-    epilog="Exit codes: 0 answered, 1 failed, 2 usage, 3 stopped, 4 waiting for confirmation, 130 interrupted.",
+    epilog="Exit codes: 0 answered, 1 failed, 2 usage or settings, 3 stopped, 4 waiting for confirmation, "
+    "130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("ask")(ask.ask)
+app.command("ask", epilog=ask.ENVIRONMENT)(ask.ask)
 app.command("replay")(replay.replay)
 app.command("resume")(resume.resume)
 app.command("approve")(decide.approve)
@@ -44,12 +47,16 @@ def main() -> None:
     """Run the command line; what micro-agent refuses becomes one line on standard error and an exit code."""
     from micro_agent.errors import ConfigurationError, MicroAgentError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a model may say what no encoding has: half of a surrogate pair
+            stream.reconfigure(errors="backslashreplace")
+    log_from("warning")
     try:
-        app()
+        app(prog_name="micro-agent")
     except MicroAgentError as error:
-        typer.echo(f"micro-agent: {error}", err=True)
+        say(f"micro-agent: {error}")
         sys.exit(2 if isinstance(error, ConfigurationError) else 1)
-    except BrokenPipeError:
-        # Whoever read our output has left; a traceback would tell nobody anything.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output has no place to go
+        say(f"micro-agent: {error}")
         sys.exit(1)

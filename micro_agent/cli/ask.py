@@ -2,13 +2,16 @@
 
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from micro_agent.cli.messages import is_terminal, say
+from micro_agent.cli.options import BaseUrl, Confirmations, Json, TracesDir, option, settings, store_of, tools_of
+
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
+    from micro_agent.tools import Tool
 
 
 class Mode(StrEnum):
@@ -19,108 +22,100 @@ class Mode(StrEnum):
     json = "json"
 
 
-class Approve(StrEnum):
-    """What happens when a tool asks for confirmation."""
-
-    ask = "ask"
-    pause = "pause"
-    never = "never"
-    all = "all"
-
-
-TracesDir = Annotated[
-    Path | None, typer.Option(metavar="DIR", envvar="TRACES_DIR", help="Where runs are written [default: traces]")
-]
+ENVIRONMENT = (
+    "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
+    "TRACES_DIR. Models and servers: OPENAI_API_KEY, OPENAI_MODEL, OPENAI_BASE_URL, OLLAMA_HOST, OLLAMA_MODEL, "
+    "LITELLM_MODEL. A question that begins with a dash goes behind -- at the end."
+)
 
 
 def ask(
+    context: typer.Context,
     text: Annotated[
-        str | None, typer.Argument(metavar="[QUESTION|-]", help="The question; - reads it from a pipe.")
+        str | None, typer.Argument(metavar="QUESTION|-", show_default=False, help="The question; - reads a pipe.")
     ] = None,
-    question: Annotated[str | None, typer.Option(metavar="Q", envvar="MICRO_AGENT_QUESTION", help="The same.")] = None,
-    provider: Annotated[
-        str | None, typer.Option(metavar="P", envvar="LLM_PROVIDER", help="openai (default), ollama, litellm or mock.")
+    question: Annotated[
+        str | None, option(metavar="Q", env="MICRO_AGENT_QUESTION", help="The question, as an option.")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M", envvar="MICRO_AGENT_MODEL", help="Model; also OPENAI_MODEL, OLLAMA_MODEL, LITELLM_MODEL."
-        ),
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(metavar="U", envvar="MICRO_AGENT_BASE_URL", help="Server; also OPENAI_BASE_URL, OLLAMA_HOST."),
-    ] = None,
-    mode: Annotated[Mode, typer.Option(envvar="MICRO_AGENT_MODE", help="How decisions are asked for.")] = Mode.auto,
-    use_tool_calls: Annotated[
-        bool | None,
-        typer.Option("--use-tool-calls/--no-use-tool-calls", envvar="USE_TOOL_CALLS", help="Force native or json."),
-    ] = None,
-    max_steps: Annotated[int, typer.Option(metavar="N", envvar="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")] = 6,
-    max_time: Annotated[
-        float | None, typer.Option(metavar="S", envvar="MICRO_AGENT_MAX_TIME", help="Seconds of work at most.")
-    ] = None,
+    utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="The clock tool always answers in UTC.")] = False,
+    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")] = 6,
+    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")] = None,
     max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", envvar="MICRO_AGENT_MAX_COST", help="Dollars at most.")
+        float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")
     ] = None,
-    utc: Annotated[
-        bool, typer.Option("--utc", envvar="MICRO_AGENT_UTC", help="The clock tool always answers in UTC.")
-    ] = False,
-    approve: Annotated[
-        Approve | None,
-        typer.Option(envvar="MICRO_AGENT_APPROVE", help="Confirmations [default: ask on a terminal, else pause]"),
+    provider: Annotated[
+        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm or mock.")
+    ] = None,
+    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    base_url: BaseUrl = None,
+    mode: Annotated[
+        Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
+    ] = Mode.auto,
+    use_tool_calls: Annotated[
+        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
     ] = None,
     fallback: Annotated[
-        bool | None,
-        typer.Option("--fallback/--no-fallback", envvar="LLM_FALLBACK", help="Use another provider if need be."),
+        bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
     ] = None,
+    approve: Confirmations = None,
     traces_dir: TracesDir = None,
-    as_json: Annotated[bool, typer.Option("--json", envvar="MICRO_AGENT_JSON", help="Print the record.")] = False,
-    stream: Annotated[
-        bool, typer.Option("--stream", envvar="MICRO_AGENT_STREAM", help="Print text as it comes.")
-    ] = False,
+    as_json: Json = False,
+    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it comes.")] = False,
 ) -> None:
     """Ask a question; tools are called as needed."""
-    asked = _question(text, question)
-    if use_tool_calls is not None and mode is Mode.auto:
-        mode = Mode.native if use_tool_calls else Mode.json
-    from micro_agent.models.settings import load_settings
+    # A question on the command line goes before one in the environment.
+    source = context.get_parameter_source("question")
+    asked = _question(text, None if text is not None and source and source.name == "ENVIRONMENT" else question)
     from micro_agent.rules.limits import Limits
 
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost)
-    settings = load_settings(env_file=".env")
+    found = settings()
+    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
+    if native is not None and mode is Mode.auto:
+        mode = Mode.native if native else Mode.json
     from micro_agent import MicroAgent, configure_lm
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer
-    from micro_agent.traces import TraceStore
 
-    store = TraceStore(traces_dir or settings.traces_dir, state_dir=settings.micro_agent_state_dir)
-    lm = configure_lm(provider, model, base_url, settings=settings, fallback=fallback)
+    store = store_of(found, traces_dir)
+    confirm = confirmer(approve.value if approve else None)
+    lm = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     agent = MicroAgent(
-        tools=_tools(settings, utc=utc), lm=lm, mode=mode.value, limits=limits, traces=store, settings=settings,
-        confirm=confirmer(approve.value if approve else None),
+        tools=_tools(found, utc=utc), lm=lm, mode=mode.value, limits=limits, traces=store, settings=found,
+        confirm=confirm,
     )  # fmt: skip
     live = stream and not as_json
-    watch = outcome.Printer() if live else None
+    watch = outcome.Printer() if live else outcome.print_step if is_terminal(sys.stderr) else None
     outcome.report(
         lambda cancel: agent.ask(asked, on_event=watch, cancel=cancel), store, as_json=as_json, streamed=live
     )
 
 
 def _question(text: str | None, option: str | None) -> str:
+    from micro_agent.errors import ConfigurationError
+
     if text is not None and option is not None:
-        raise typer.BadParameter("give the question once: as an argument or with --question")
+        raise ConfigurationError("there are two questions: give one, as an argument or with --question")
     asked = option if text is None else text
-    if asked == "-" or (asked is None and not sys.stdin.isatty()):
-        asked = sys.stdin.buffer.read().decode("utf-8", "replace")
-    if asked is None or not asked.strip():
-        raise typer.BadParameter('there is no question; try: micro-agent ask "What is 2*(3+5)?"')
-    return asked.strip()
+    if asked == "-" or (asked is None and not is_terminal(sys.stdin)):
+        raw = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    else:
+        raw = (asked or "").encode("utf-8", "surrogateescape")
+    try:
+        decoded = raw.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        decoded = raw.decode("utf-8-sig", "replace").strip()
+        say("micro-agent: the question is not all UTF-8; what could not be read is asked as \ufffd")
+    if not decoded:
+        raise ConfigurationError('there is no question; try: micro-agent ask "What is 2*(3+5)?"')
+    return decoded
 
 
-def _tools(settings: "Settings", *, utc: bool) -> list[object]:
-    from micro_agent.tools import load_tools
-    from micro_agent.tools.clock import utc_clock
+def _tools(found: "Settings", *, utc: bool) -> "list[Tool]":
+    from dataclasses import replace
 
-    tools = load_tools(modules=",".join(settings.tools_modules) or None)
-    return list({**tools, "now": utc_clock()}.values() if utc else tools.values())
+    tools = tools_of(found)
+    if utc:
+        clock = tools["now"]
+        tools["now"] = replace(clock, handler=lambda timezone="utc": clock.handler(timezone="utc"))
+    return list(tools.values())

@@ -4,9 +4,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from micro_agent.cli.ask import TracesDir
+from micro_agent.cli.messages import say
+from micro_agent.cli.options import TracesDir, option, settings, store_of
 
-_RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help="The run that waits.")]
+_RunId = Annotated[str, typer.Argument(metavar="RUN_ID", show_default=False, help="The run that waits.")]
 
 
 def approve(run_id: _RunId, traces_dir: TracesDir = None) -> None:
@@ -17,7 +18,7 @@ def approve(run_id: _RunId, traces_dir: TracesDir = None) -> None:
 def reject(
     run_id: _RunId,
     feedback: Annotated[
-        str | None, typer.Option(metavar="TEXT", envvar="MICRO_AGENT_FEEDBACK", help="Told to the model.")
+        str | None, option(metavar="TEXT", env="MICRO_AGENT_FEEDBACK", help="Told to the model.")
     ] = None,
     traces_dir: TracesDir = None,
 ) -> None:
@@ -26,10 +27,8 @@ def reject(
 
 
 def _decide(run_id: str, decision: Literal["approve", "reject"], feedback: str | None, traces_dir: TracesDir) -> None:
-    from micro_agent.traces import TraceStore
-
-    store = TraceStore(traces_dir or "traces")
+    store = store_of(settings(), traces_dir)
     store.decide(run_id, decision, feedback=feedback)
     waits = any(run.id == run_id and run.busy for run in store.open_runs())
     said = "The run goes on by itself." if waits else f"Go on with: micro-agent resume {run_id}"
-    typer.echo(f"{decision} is on record. {said}", err=True)
+    say(f"The decision is on record: {decision}. {said}")

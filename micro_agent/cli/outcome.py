@@ -1,44 +1,57 @@
 """How a run that was asked for is reported: the answer on standard output, the rest on standard error, an exit code."""
 
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import typer
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.replay import step_line
+from micro_agent.cli.messages import print_record, print_text, say
+from micro_agent.replay import step_line, whole_call
 from micro_agent.run import Run
 from micro_agent.streaming import AnswerText, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
 _CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def report(work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False) -> NoReturn:
-    """Do the work, print what came of it, leave with its exit code. Ctrl-C ends the run, which is still reported."""
-    cancel = Cancel()
-    before = signal.signal(signal.SIGINT, cancel.interrupt)
+    """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported as well.
+
+    A signal after the first one changes nothing: the run is about to end, and its report is not to be lost.
+    """
+    cancel, got = Cancel(), list[int]()
+
+    def stop(number: int, _: object) -> None:
+        got.append(number)
+        if len(got) == 1:
+            cancel.interrupt()
+
+    # What whoever started us told us to ignore stays ignored, as a shell does for commands in the background.
+    before = {n: signal.signal(n, stop) for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN}
+    interrupted = False
     try:
         run = work(cancel)
-    except RunInterrupted as interrupted:
-        run = interrupted.run
-    finally:
-        signal.signal(signal.SIGINT, before)
+    except RunInterrupted as error:
+        run, interrupted = error.run, True
+    if not got:
+        for number, previous in before.items():
+            signal.signal(number, previous)
     if as_json:
-        typer.echo(run.model_dump_json())
+        print_record(run)
     elif run.answer is not None and not streamed:
-        typer.echo(run.answer)
+        print_text(run.answer)
     for line in _aside(run, store):
-        typer.echo(line, err=True)
-    raise typer.Exit(130 if run.termination_reason == "cancelled" else _CODES[run.status])
+        say(line)
+    raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else _CODES[run.status])
 
 
 def _aside(run: Run, store: TraceStore) -> Iterator[str]:
     if run.status == "confirmation_required" and run.confirmation is not None:
         yield "Waiting for confirmation:"
-        yield f"  {step_line(run.confirmation['tool'], run.confirmation['args'])}"
+        yield f"  {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
         yield f"  {run.confirmation['reason']}"
         yield f"Decide:  micro-agent approve {run.id}   or   micro-agent reject {run.id} --feedback TEXT"
         yield f"Go on:   micro-agent resume {run.id}"
@@ -46,6 +59,12 @@ def _aside(run: Run, store: TraceStore) -> Iterator[str]:
         error = run.error or {}
         yield f"{run.status.capitalize()} ({run.termination_reason}): {error.get('message', '')}".rstrip(": ")
     yield f"Trace: {store.path(run.id)}"
+
+
+def print_step(event: StreamEvent) -> None:
+    """Print a step on standard error when it has been taken."""
+    if isinstance(event, StepTaken):
+        say(step_line(event.step.tool, event.step.args, event.step.observation))
 
 
 class Printer:
@@ -58,18 +77,18 @@ class Printer:
         """Take one event."""
         if isinstance(event, AnswerText):
             self._said += event.text
-            typer.echo(event.text, nl=False)
-            sys.stdout.flush()
+            print_text(event.text, end="")
         elif isinstance(event, StepTaken):
             self._finish_line()
-            typer.echo(step_line(event.step.tool, event.step.args, event.step.observation), err=True)
-        elif event.run.answer is not None:
-            rest = event.run.answer.removeprefix(self._said) if event.run.answer.startswith(self._said) else None
-            if rest is None:
+            print_step(event)
+        elif (answer := event.run.answer) is not None:
+            if not answer.startswith(self._said):
                 self._finish_line()
-            typer.echo(event.run.answer if rest is None else rest)
+            print_text(answer.removeprefix(self._said))
+        else:
+            self._finish_line()
 
     def _finish_line(self) -> None:
         if self._said:
-            typer.echo()
+            print_text("")
         self._said = ""

@@ -1,13 +1,16 @@
 """Confirmation on a terminal. Somebody at another terminal may decide while the prompt waits."""
 
-import json
 import select
 import sys
+import termios
 from typing import Literal
 
 import typer
 
+from micro_agent.cli.messages import is_terminal, say
 from micro_agent.effects import Approval, Question
+from micro_agent.errors import ConfigurationError
+from micro_agent.replay import whole_call
 from micro_agent.session import Confirmation
 
 _LOOK_AGAIN_S = 0.25
@@ -17,26 +20,26 @@ def confirmer(wanted: Literal["ask", "pause", "never", "all"] | None) -> Confirm
     """What is done about confirmations: as ``wanted``, else a prompt on a terminal and a pause without one.
 
     Raises:
-        typer.BadParameter: A prompt was asked for and there is no terminal.
+        ConfigurationError: A prompt was asked for and there is no terminal.
     """
-    terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    terminal = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if wanted == "ask" and not terminal:
-        raise typer.BadParameter("--approve ask needs a terminal; use pause, never or all")
+        raise ConfigurationError("--approve ask needs a terminal; use pause, never or all")
+    if wanted == "all":
+        say("Every call that asks for confirmation is approved unseen (--approve all).")
     if wanted in ("pause", "never", "all"):
-        if wanted == "all":
-            typer.echo("Every call that asks for confirmation is approved unseen (--approve all).", err=True)
         return wanted
     return _ask if terminal else "pause"
 
 
 def _ask(question: Question) -> Approval:
-    # ascii() shows control and bidi characters as what they are: what is approved is what is seen.
-    typer.echo(f"{question.tool} {json.dumps(question.args, ensure_ascii=True)}\n{question.reason}", err=True)
+    say(f"{whole_call(question.tool, question.args)}\n{question.reason}")
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is no answer to it
     while True:
         typer.echo("Run it? [y]es, [n]o, or no with a reason: ", err=True, nl=False)
         answer = _line(question)
         if isinstance(answer, Approval):
-            typer.echo(f"\n{answer.word}: decided elsewhere", err=True)
+            say(f"\n{answer.word}: decided elsewhere")
             return answer
         if answer is None:
             return Approval("pause")

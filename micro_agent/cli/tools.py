@@ -1,24 +1,21 @@
 """`micro-agent tools`: what the agent can call."""
 
 import json
-from typing import Annotated
 
 import typer
 
+from micro_agent.cli.messages import print_text
+from micro_agent.cli.options import Json, settings, tools_of
 
-def tools(
-    as_json: Annotated[
-        bool, typer.Option("--json", envvar="MICRO_AGENT_JSON", help="Print names and schemas.")
-    ] = False,
-) -> None:
+
+def tools(as_json: Json = False) -> None:
     """List the tools, plugins included."""
-    from micro_agent.tools import load_tools
-
-    loaded = load_tools().values()
+    loaded = tools_of(settings()).values()
     if as_json:
         listed = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in loaded]
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     for tool in loaded:
         asks = "  (asks for confirmation)" if tool.requires_confirmation else ""
-        typer.echo(f"{tool.name} {{{', '.join(tool.parameters.get('properties', {}))}}}{asks}\n    {tool.description}")
+        arguments = ", ".join(tool.parameters.get("properties", {}))
+        print_text(f"{tool.name} {{{arguments}}}{asks}\n    {tool.description}")

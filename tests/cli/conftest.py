@@ -1,0 +1,125 @@
+"""The command line as a user meets it: a process of its own, in an empty directory, with a clean environment."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PLUGIN = """
+import time
+from pathlib import Path
+from micro_agent import Tool
+
+def delete(path):
+    with open("deleted.txt", "a") as file:
+        print(path, file=file)
+    return {"deleted": path}
+
+def wait(seconds):
+    Path("waiting").touch()
+    time.sleep(seconds)
+    return "waited"
+
+def schema(name, kind):
+    return {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
+
+TOOLS = {
+    "delete": Tool("delete", "Delete a file.", schema("path", "string"), delete, requires_confirmation=True),
+    "wait": Tool("wait", "Wait.", schema("seconds", "number"), wait),
+}
+"""
+
+
+@dataclass
+class Done:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def record(self) -> Any:
+        """Standard output as JSON."""
+        return json.loads(self.out)
+
+
+@dataclass
+class Cli:
+    """Runs ``micro-agent`` in a directory of its own."""
+
+    directory: Path
+
+    def start(self, *args: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[bytes]":
+        """The running process; pipes unless ``options`` say otherwise."""
+        for stream in ("stdin", "stdout", "stderr"):
+            options.setdefault(stream, subprocess.PIPE)
+        command = [sys.executable, "-m", "micro_agent", *args]
+        return subprocess.Popen[bytes](command, cwd=self.directory, env=self.environment(env), **options)
+
+    def __call__(self, *args: str, stdin: str | bytes = "", env: dict[str, str] | None = None) -> Done:
+        """Run it to its end."""
+        return self.end(self.start(*args, env=env), stdin if isinstance(stdin, bytes) else stdin.encode())
+
+    def end(self, process: "subprocess.Popen[bytes]", stdin: bytes = b"") -> Done:
+        """Wait for the end of a process."""
+        out, err = process.communicate(stdin, timeout=60)
+        return Done(process.returncode, (out or b"").decode(), (err or b"").decode())
+
+    def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
+        """No setting of whoever runs the tests, but what coverage needs to measure subprocesses."""
+        kept = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        own = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "PYTHONPATH": str(ROOT)}
+        return {**own, **kept, **(more or {})}
+
+    def trace(self, index: int = -1) -> Any:
+        """A record of the only run on disk."""
+        (path,) = (self.directory / "traces").glob("*.jsonl")
+        return json.loads(path.read_text().splitlines()[index])
+
+    @property
+    def plugin(self) -> dict[str, str]:
+        """The environment in which there are the tools ``delete`` (to be confirmed) and ``wait``."""
+        (self.directory / "plugin.py").write_text(PLUGIN)
+        return {"TOOLS_MODULES": "plugin"}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """The command line, in the test's temporary directory."""
+    return Cli(tmp_path)
+
+
+@pytest.fixture
+def soon() -> Callable[[Callable[[], object]], None]:
+    """Waits until something is so, half a minute at most."""
+
+    def soon(condition: Callable[[], object]) -> None:
+        end = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < end, "it has not come to that"
+            time.sleep(0.02)
+
+    return soon
+
+
+@pytest.fixture
+def run_id() -> Callable[[str], str]:
+    """Finds the id of a run in what was printed."""
+
+    def run_id(text: str) -> str:
+        found = re.search(r"[0-9a-f]{32}", text)
+        assert found is not None, text
+        return found[0]
+
+    return run_id
