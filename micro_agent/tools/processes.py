@@ -53,16 +53,14 @@ def _kill(pid: int) -> None:
 
 def _children(path: str | Path) -> list[int]:
     # Read by the descriptor: this is asked after every tool call, and a file object would double its cost.
+    text = b""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while piece := os.read(descriptor, 65536):
+                text += piece
+        finally:
+            os.close(descriptor)
     except OSError:  # the thread or the process has ended, or this is not Linux
         return []
-    try:
-        text = b""
-        while piece := os.read(descriptor, 65536):
-            text += piece
-    except OSError:
-        return []
-    finally:
-        os.close(descriptor)
     return [int(word) for word in text.split()]
