@@ -11,7 +11,7 @@ from micro_agent import streaming
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
 from micro_agent.models import configure_lm
-from micro_agent.models.identity import Wanted, model_of
+from micro_agent.models.identity import Wanted, model_of, traits_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planner import PlanWithTools, compiling
 from micro_agent.rules import Rule, default_rules
@@ -116,13 +116,14 @@ class MicroAgent(dspy.Module):
     def _session(self, question: str, **options: Any) -> Session:
         return self._setup.session(self.plan, self._model(), Run(question=question), **options)
 
-    def _model(self, resumed: Run | None = None) -> dspy.LM:
+    def _model(self, resumed: Run | None = None) -> Any:
         """The model of one run. While an optimizer compiles, its own is the one to ask."""
         lm = (dspy.settings.lm if compiling() else None) or self.plan.lm or self.lm or dspy.settings.lm
         if lm is None and resumed is not None:
             lm = model_of(resumed, self._setup.settings)
         elif lm is None:
             lm = self.lm = configure_lm(settings=self._setup.settings)
+        traits_of(lm)  # what a server refuses is noted beside the original, for all copies
         return lm.copy(num_retries=0, cache=False)
 
 

@@ -87,6 +87,14 @@ def default_demos(tools: Iterable[str]) -> list[dict[str, Any]]:
     return [demo.plain() for demo in demos if demo.tool_names() <= set(tools)]
 
 
+def with_decision(demos: Iterable[Any]) -> list[Any]:
+    """The demos that show what to do next.
+
+    An optimizer puts others among them: labelled examples (a question and its answer), replies that could not be read.
+    """
+    return [demo for demo in demos if {"tool", "final"} & set(demo.get("decision") or ())]
+
+
 def load_demos(path: str | Path) -> CompiledDemos:
     """Read a file of compiled demos.
 
@@ -95,12 +103,19 @@ def load_demos(path: str | Path) -> CompiledDemos:
     """
     hint = "Run `micro-agent optimize` again, or set COMPILED_DEMOS_PATH to another file."
     try:
-        return CompiledDemos.model_validate(json.loads(Path(path).read_text(encoding="utf-8")))
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DemosError(f"cannot read the demos file {path}: {error.strerror}. {hint}") from error
+    except (ValueError, RecursionError) as error:
+        raise DemosError(f"damaged demos file {path}: not JSON ({error}). {hint}") from error
+    return checked_demos(data, f"damaged demos file {path}", hint)
+
+
+def checked_demos(data: Any, what: str, hint: str = "A demo is {question, steps, decision}.") -> CompiledDemos:
+    """Demos out of JSON data. Raises `DemosError`: ``what``, the place, what is wrong there, and ``hint``."""
+    try:
+        return CompiledDemos.model_validate(data)
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "the whole"
-        raise DemosError(f"damaged demos file {path}: {place}: {fault['msg']}. {hint}") from error
-    except (ValueError, RecursionError) as error:
-        raise DemosError(f"damaged demos file {path}: not JSON ({error}). {hint}") from error
+        raise DemosError(f"{what}: {place}: {fault['msg']}. {hint}") from error

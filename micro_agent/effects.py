@@ -26,7 +26,7 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Run a call that the reply number ``call`` asked for. Answered by an `Outcome`, or a `Failure` if not started."""
+    """Run a call that the reply number ``call`` asked for. Answered by an `Outcome` or a `Failure`."""
 
     ready: Ready
     call: int
@@ -42,11 +42,15 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What ends a run from outside the loop: the model cannot be asked, nothing can be stored, the user cancelled."""
+    """What ends a run from outside the loop: the model cannot be asked, nothing can be stored, the user cancelled.
+
+    ``outcome`` is what is known of the tool that was under way, if one was.
+    """
 
     reason: str
     error: dict[str, Any]
     status: Status = "failed"
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,8 @@ def question_of(run: Run, ready: Ready, why: str) -> dict[str, Any]:
 
     ``sha256`` is over all that is shown but the reason: a decision belongs to exactly this call of exactly this run.
     """
-    shown = {"run": run.id, "call": len(run.calls) - 1, "call_id": ready.call_id, "tool": ready.tool.name}
-    shown["args"] = ready.args
+    called = {"call_id": ready.call_id, "tool": ready.tool.name, "args": ready.args}
+    shown = {"run": run.id, "call": len(run.calls) - 1, **called}
     return {**shown, "reason": why, "sha256": sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()}
 
 
@@ -87,4 +91,4 @@ def refusal(approval: Approval) -> Outcome:
     else:
         code, message = "APPROVAL_REJECTED", "The user refused this call. Do not repeat it as it is."
     feedback = {"feedback": approval.feedback} if approval.feedback else {}
-    return Outcome({"error": code, "message": message, **feedback}, ok=False, error=code, latency_s=None)
+    return Outcome({"error": code, "message": message, **feedback}, ok=False, error=code, latency_s=None)  # pyright: ignore[reportArgumentType]

@@ -1,6 +1,6 @@
 """The errors that micro-agent raises for its user: one tree, each with one line that says what to do.
 
-What a model, a tool or a server does never raises out of `MicroAgent.ask`: it stands in ``run.status`` and ``run.error``.
+What a model, a tool or a server does never raises out of `MicroAgent.ask`: ``run.status`` and ``run.error`` say it.
 """
 
 

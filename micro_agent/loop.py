@@ -4,9 +4,10 @@ A driver performs each effect and sends back the answer. All that the loop knows
 any run that was folded from a journal, and a replay that answers from a record takes the very same path.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any
 
 from micro_agent.decoding import ToolCall
@@ -27,10 +28,11 @@ from micro_agent.run import (
     Step,
 )
 from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
+from micro_agent.unsettled import unanswered, unsettled
 from micro_agent.usage import add_call, add_tool
 
 IN_A_ROW = 3
-"""So many refused decisions, or unreadable replies, with no tool step between end the run."""
+"""So many replies, all of them refused or all unreadable, with no tool step between end the run."""
 
 _REFUSED = frozenset({POLICY_VIOLATION, VALIDATION_ERROR})
 _UNREAD = frozenset({MALFORMED_DECISION, NO_ACTION})
@@ -76,9 +78,7 @@ class AgentLoop:
             return self._stop(verdict)
         if isinstance(verdict, Violation):
             return self._refuse(POLICY_VIOLATION, call, verdict.text, "POLICY")
-        if isinstance(verdict, Warn) and not any(
-            s.tool == WARNING and s.call_id == call.call_id for s in self.run.steps
-        ):
+        if isinstance(verdict, Warn) and not self._has(WARNING, call.call_id):
             self._step(WARNING, {}, verdict.text, call_id=call.call_id)
         if (why := self._why_confirm(ready)) is not None:
             question = question_of(self.run, ready, why)
@@ -91,7 +91,11 @@ class AgentLoop:
             if answer.word != "approve":
                 return self._observe(ready, refusal(answer))
         answer = yield Act(ready, len(self.run.calls) - 1)
-        return self._observe(ready, answer) if isinstance(answer, Outcome) else self._fail(answer)
+        if isinstance(answer, Outcome):
+            return self._observe(ready, answer)
+        if isinstance(answer, Failure) and answer.outcome is not None:
+            self._observe(ready, answer.outcome)
+        return self._fail(answer)
 
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
         step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
@@ -121,6 +125,8 @@ class AgentLoop:
             return self._stop_when_stuck()
         if isinstance(verdict, Stop):
             return self._stop(verdict)
+        if isinstance(verdict, Warn):
+            self._step(WARNING, {}, verdict.text)
         amended = [verdict.answer for rule in self.rules if isinstance(verdict := rule(self.run, event), Amend)]
         self.run.answer, self.run.model_answer = [answer, *amended][-1], answer
         self.run.status, self.run.termination_reason = "completed", "final"
@@ -137,10 +143,11 @@ class AgentLoop:
         self._stop_when_stuck()
 
     def _stop_when_stuck(self) -> None:
-        steps = self.run.steps
-        last = [step.tool for step in steps if step.is_tool or step.tool in _REFUSED | _UNREAD][-IN_A_ROW:]
+        """Replies are counted, not steps: three bad calls made at once left no chance to correct any."""
+        steps = [step for step in self.run.steps if step.is_tool or step.tool in _REFUSED | _UNREAD]
+        replies = [{step.tool for step in group} for _, group in groupby(steps, key=attrgetter("call"))][-IN_A_ROW:]
         for kinds, reason in ((_REFUSED, "policy"), (_UNREAD, "malformed")):
-            if len(last) == IN_A_ROW and kinds.issuperset(last):
+            if len(replies) == IN_A_ROW and kinds.issuperset(chain(*replies)):
                 self._stop(Stop(reason, f"{IN_A_ROW} decisions in a row; the last: {steps[-1].observation}"))
 
     def _why_confirm(self, ready: Ready) -> str | None:
@@ -184,26 +191,3 @@ class AgentLoop:
             observation = {"error": "NOT_RUN", "message": f"The run ended ({reason}) before this call."}
             self._step(call.name, call.args, observation, call_id=call.call_id, error="NOT_RUN")
         self.run.status, self.run.termination_reason, self.run.error = status, reason, error
-
-
-def unsettled(run: Run) -> LMCall | None:
-    """The last reply, while something that it asked for has not become a step."""
-    if not run.calls:
-        return None
-    call, latest = run.calls[-1], len(run.calls) - 1
-    if call.decision is not None and "tool_calls" in call.decision:
-        settled = next(unanswered(run), None) is None
-    else:
-        settled = any(step.call == latest for step in run.steps)
-    return None if settled else call
-
-
-def unanswered(run: Run) -> Iterator[ToolCall]:
-    """The tool calls of the last reply that have no step yet, in order."""
-    latest = len(run.calls) - 1
-    decision = (run.calls[-1].decision or {}) if run.calls else {}
-    tail = takewhile(lambda step: step.call in (latest, None), reversed(run.steps))
-    done = {step.call_id for step in tail if step.tool not in (CONFIRMATION_REQUIRED, WARNING)}
-    for call in decision.get("tool_calls", ()):
-        if call["call_id"] not in done:
-            yield ToolCall(call["name"], call["args"], call["call_id"])

@@ -9,14 +9,14 @@ import dspy
 from dspy.dsp.utils.settings import main_thread_config
 
 from micro_agent.adapter import DecisionAdapter
-from micro_agent.decoding.thinking import without_thinking
-from micro_agent.demos import default_demos, instructions
+from micro_agent.demos import default_demos, instructions, with_decision
 from micro_agent.models.bodies import reply_from_failure
 from micro_agent.models.failures import refuses_schema, refuses_tools
+from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price, cost
-from micro_agent.run import MARKERS, LMCall, Mode, Run, Step
+from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
-from micro_agent.wires import JsonWire, NativeWire
+from micro_agent.wires import JsonWire, NativeWire, view_of
 
 
 class _Plan(dspy.Signature):
@@ -74,9 +74,7 @@ class Planner:
 
     def _wire(self) -> None:
         wire = NativeWire() if self.mode == "native" else JsonWire()
-        self._adapter = DecisionAdapter(
-            wire, self.tools, constrained=not getattr(self.lm.engine, "refuses_schema", False)
-        )
+        self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits_of(self.lm).refuses_schema)
 
     def _context(self) -> Any:
         """This run's adapter, and no record on DSPy's side unless somebody collects one (an optimizer does)."""
@@ -84,8 +82,8 @@ class Planner:
         return dspy.context(adapter=self._adapter, disable_history=True, **unwatched)
 
     def _inputs(self, run: Run) -> dict[str, Any]:
-        self._view += [_seen(step, run) for step in run.steps[len(self._view) :]]
-        demos = self.predict.demos
+        self._view += [view_of(step, run) for step in run.steps[len(self._view) :]]
+        demos = with_decision(self.predict.demos)
         if not demos and self.mode == "json" and not self.bare:
             demos = default_demos(tool.name for tool in self.tools)
         return {"question": run.question, "steps": list(self._view), "lm": self.lm, "demos": demos}
@@ -93,13 +91,13 @@ class Planner:
     def _adapted(self, run: Run, error: dspy.LMError) -> LMCall | None:
         """The text that a server threw away with its error, read; or ``None`` to ask again in a way it takes."""
         if (reply := reply_from_failure(error)) is not None:
-            self._adapter.take(reply, 0.0, {})
+            self._adapter.take(reply, {})
             return self._call(run)
         if self.mode == "native" and self.tools and refuses_tools(error):
             self.mode = run.mode = "json"
-            self.lm.engine.refuses_tools = True
-        elif self.mode == "json" and not getattr(self.lm.engine, "refuses_schema", True) and refuses_schema(error):
-            self.lm.engine.refuses_schema = True
+            traits_of(self.lm).refuses_tools = True
+        elif self.mode == "json" and not traits_of(self.lm).refuses_schema and refuses_schema(error):
+            traits_of(self.lm).refuses_schema = True
         else:
             raise error
         self._wire()
@@ -115,13 +113,3 @@ class Planner:
                     one["call_id"] = f"call_{number}_{index}"
                 taken.add(one["call_id"])
         return call
-
-
-def _seen(step: Step, run: Run) -> dict[str, Any]:
-    seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
-    if step.call is not None:
-        reply = run.calls[step.call].reply
-        prose = bool(reply.get("tool_calls")) or step.tool in MARKERS
-        seen |= {"call": step.call, "call_id": step.call_id}
-        seen["said"] = without_thinking(reply.get("text") or "") if prose else ""
-    return seen

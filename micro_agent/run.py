@@ -4,6 +4,8 @@ An unknown count or cost is ``None``, never 0.
 """
 
 from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -133,3 +135,16 @@ class Run(_Data):
     parent: str | None = None
     error: dict[str, Any] | None = None
     """``{"code", "message", …}`` of what ended the run."""
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the whole run to a file of its own, secrets masked. Raises `StorageError`."""
+        from micro_agent.records import save_run
+
+        return save_run(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> "Run":
+        """Read a run that `save` wrote. Raises `StorageError`."""
+        from micro_agent.records import load_run
+
+        return load_run(path)

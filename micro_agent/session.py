@@ -5,9 +5,10 @@ The drivers, `drive` and `adrive`, differ in how they wait and in nothing else.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from time import monotonic
+from math import inf
+from time import monotonic, perf_counter
 from typing import Literal
 
 from micro_agent.cancel import Cancel, RunInterrupted
@@ -46,6 +47,7 @@ class Session:
     cancel: Cancel = field(default_factory=Cancel)
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
+    _time_is_up: float = inf
 
     def __post_init__(self) -> None:
         self._effects = self.loop.effects()
@@ -55,6 +57,11 @@ class Session:
     def run(self) -> Run:
         """The run under way."""
         return self.loop.run
+
+    def close(self) -> None:
+        """Let go of the run. One that has not ended can be resumed."""
+        if self.journal is not None:
+            self.journal.close()
 
     def next(self, answer: Answer | None) -> Effect | None:
         """Give the loop its answer; write down what came of it; return the next effect, ``None`` at the end."""
@@ -76,32 +83,28 @@ class Session:
 
     def scope(self) -> CallScope:
         """The bounds of one decision, its retries included."""
-        seconds = [self.timeout_s]
-        if self.loop.limits.max_time is not None:
-            seconds.append(max(0.0, self.loop.limits.max_time - self.run.usage.latency_s))
+        now, limit = monotonic(), self.loop.limits.max_time
+        self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
         if self.answer_filter is not None:
             self.answer_filter.reset()
         feed = self.answer_filter.feed if self.answer_filter is not None else None
-        return CallScope(deadline=monotonic() + min(seconds), on_text=feed)
+        return CallScope(deadline=min(now + self.timeout_s, self._time_is_up), on_text=feed)
 
-    def plan(self) -> LMCall:
-        """Ask the model once."""
-        return self.planner.plan(self.run)
-
-    async def aplan(self) -> LMCall:
-        """Ask the model once, awaited."""
-        return await self.planner.aplan(self.run)
-
-    def planned(self, result: tuple[LMCall, int]) -> LMCall:
-        """The call, with the number of its retries."""
+    def planned(self, result: tuple[LMCall, int], started: float) -> LMCall:
+        """The call, with the number of its retries and the time that all of its tries took."""
         call, call.retries = result
+        call.latency_s = perf_counter() - started
         return call
 
     def failed(self, error: Exception) -> Failure:
         """An exception of a model call, as data."""
-        engine = self.planner.lm.engine
-        failure = failure_of(error, base_url=getattr(engine, "base_url", None), model=self.run.model)
+        if self.cancel.is_set():  # it broke off the wait before another try
+            return self._cancelled()
+        failure = failure_of(error, base_url=self.run.base_url, model=self.run.model)
         data = {"code": failure.code, "message": failure.message, "retries": getattr(error, "retries", 0)}
+        if monotonic() >= self._time_is_up:
+            told = f"max_time ({self.loop.limits.max_time:g} s) was over before the model had answered"
+            return Failure("max_time", {**data, "code": "max_time", "message": told}, "stopped")
         overflow = failure.reason == "context_overflow"
         return Failure(failure.reason, data, "stopped" if overflow else "failed")
 
@@ -149,13 +152,14 @@ class Session:
     def cancelled(self, effect: Effect) -> Answer:
         """The answer to an effect that was broken off, or that comes after the run was cancelled."""
         self.cancel.set()
-        if isinstance(effect, Act) and self._started:
-            return interrupted()
-        return Failure("cancelled", {"code": "CANCELLED", "message": "The run was cancelled."}, "stopped")
+        return self._cancelled(interrupted() if isinstance(effect, Act) and self._started else None)
 
     def unstored(self, error: StorageError) -> Failure:
         """What ends a run that can no longer be written down: nothing is done that would leave no trace."""
         return Failure("storage_error", {"code": "STORAGE_ERROR", "message": str(error)})
+
+    def _cancelled(self, known: Outcome | None = None) -> Failure:
+        return Failure("cancelled", {"code": "CANCELLED", "message": "The run was cancelled."}, "stopped", known)
 
     def _asked(self, effect: Confirm) -> Approval:
         if self.confirm == "all":
@@ -184,31 +188,31 @@ class Session:
         failure = self.unstored(error)
         self.run.status, self.run.termination_reason, self.run.error = failure.status, failure.reason, failure.error
         self.run.answer = self.run.model_answer = None
-        if self.store is not None:
-            # Where only the journal's disk is full, the record still tells how the run ended.
-            with suppress(StorageError):
-                self.store.append(self.run)
-        if self.journal is not None:
-            self.journal.close()
+        assert self.store is not None, "only what is stored can fail to be stored"
+        # Where only the journal's disk is full, the record still tells how the run ended.
+        with suppress(StorageError):
+            self.store.append(self.run)
 
 
 def interrupted() -> Outcome:
     """What the model is told of a call that had started and of which no end is known."""
     message = "This call was interrupted. It may or may not have happened. Check before you repeat it."
-    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)
+    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)  # pyright: ignore[reportArgumentType]
 
 
 def drive(session: Session) -> Run:
     """Perform a run's effects, blocking. Raises `RunInterrupted` after Ctrl-C, with the run on record."""
-    effect, broken = session.next(None), False
-    while effect is not None:
-        try:
-            session.cancel.performing = True
-            answer = _perform(session, effect)
-        except KeyboardInterrupt:
-            answer, broken = session.cancelled(effect), True
-        session.cancel.performing = False
-        effect = session.next(answer)
+    broken = False
+    with closing(session):
+        effect = session.next(None)
+        while effect is not None:
+            try:
+                session.cancel.performing = True
+                answer = _perform(session, effect)
+            except KeyboardInterrupt:
+                answer, broken = session.cancelled(effect), True
+            session.cancel.performing = False
+            effect = session.next(answer)
     if broken:
         raise RunInterrupted(session.run)
     return session.run
@@ -216,13 +220,15 @@ def drive(session: Session) -> Run:
 
 async def adrive(session: Session) -> Run:
     """Perform a run's effects on the running event loop. A cancelled task leaves its run on record, then raises."""
-    effect, broken = session.next(None), None
-    while effect is not None:
-        try:
-            answer = await _aperform(session, effect)
-        except asyncio.CancelledError as error:
-            answer, broken = session.cancelled(effect), error
-        effect = session.next(answer)
+    broken = None
+    with closing(session):
+        effect = session.next(None)
+        while effect is not None:
+            try:
+                answer = await _aperform(session, effect)
+            except asyncio.CancelledError as error:
+                answer, broken = session.cancelled(effect), error
+            effect = session.next(answer)
     if broken is not None:
         raise broken
     return session.run
@@ -233,13 +239,12 @@ def _perform(session: Session, effect: Effect) -> Answer:
         return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
-            scope = session.scope()
+            started, scope = perf_counter(), session.scope()
             with calling(scope):
-                return session.planned(
-                    attempts(
-                        lambda: session.planner.plan(effect.run), deadline=scope.deadline, cancelled=session.cancel
-                    )
+                result = attempts(
+                    lambda: session.planner.plan(effect.run), deadline=scope.deadline, cancelled=session.cancel
                 )
+            return session.planned(result, started)
         if isinstance(effect, Confirm):
             return session.approval(effect)
         return session.starting(effect) or execute(effect.ready.tool, effect.ready.args)
@@ -250,15 +255,12 @@ def _perform(session: Session, effect: Effect) -> Answer:
 
 
 async def _aperform(session: Session, effect: Effect) -> Answer:
-    if session.cancel.is_set():
-        return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
-            scope = session.scope()
+            started, scope = perf_counter(), session.scope()
             with calling(scope):
-                return session.planned(
-                    await aattempts(lambda: session.planner.aplan(effect.run), deadline=scope.deadline)
-                )
+                result = await aattempts(lambda: session.planner.aplan(effect.run), deadline=scope.deadline)
+            return session.planned(result, started)
         if isinstance(effect, Confirm):
             return await asyncio.to_thread(session.approval, effect)
         return await session.astarting(effect) or await aexecute(effect.ready.tool, effect.ready.args)

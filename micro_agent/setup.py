@@ -7,12 +7,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-from micro_agent.demos import CompiledDemos, load_demos
+from micro_agent.demos import CompiledDemos, checked_demos, load_demos
 from micro_agent.effects import Approval
 from micro_agent.errors import RunNotFound
 from micro_agent.journal import Journal
 from micro_agent.loop import AgentLoop
-from micro_agent.models.identity import Wanted, mode_of, provider_of
+from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
 from micro_agent.models.prices import price_of
 from micro_agent.models.settings import Settings
 from micro_agent.planner import Planner
@@ -49,7 +49,7 @@ class Setup:
         """Open a session for a run that begins."""
         held = limits or self.limits
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
-        run.base_url = getattr(lm.engine, "base_url", None)
+        run.base_url = getattr(traits_of(lm), "base_url", None)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         run.limits, run.digests = asdict(held), self._digests(predict)
         journal = self.traces.start(run) if self.traces else None
@@ -73,7 +73,12 @@ class Setup:
             raise RunNotFound(f"no run {run}: this agent writes no traces; pass the Run itself")
         elif run.status == "confirmation_required":
             run = run.model_copy(update={"status": "running", "termination_reason": None}, deep=True)
-        session = self._open(predict, model(run), run, Limits(**run.limits), journal, cancel, None)  # pyright: ignore[reportArgumentType]
+        try:
+            session = self._open(predict, model(run), run, Limits(**run.limits), journal, cancel, None)  # pyright: ignore[reportArgumentType]
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            raise
         session.decided = decision
         return session
 
@@ -85,12 +90,17 @@ class Setup:
         planner = Planner(predict, lm, list(self.tools.values()), run.mode or "native", price, self.bare)
         session = Session(
             AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
-            timeout_s=getattr(lm.engine, "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
+            timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
         )  # fmt: skip
         if emit is not None:
             session.on_step = lambda step: emit(StepTaken(step))
-            session.on_end = lambda: emit(Ended(run))
-            session.answer_filter = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
+            answer = session.answer_filter = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
+
+            def end() -> None:
+                answer.finish(run.answer)
+                emit(Ended(run))
+
+            session.on_end = end
         return session
 
     def _digests(self, predict: Any) -> dict[str, str]:
@@ -108,7 +118,7 @@ def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Se
         DemosError: The file is damaged, or one that was named is not there.
     """
     if isinstance(demos, list):
-        return CompiledDemos.model_validate({"demos": demos})
+        return checked_demos({"demos": demos}, "bad demos")
     named = demos is not None or "compiled_demos_path" in settings.model_fields_set
     path = Path(demos) if demos is not None else settings.compiled_demos_path
     return load_demos(path) if named or path.exists() else CompiledDemos(demos=[])

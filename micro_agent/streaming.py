@@ -42,6 +42,7 @@ _JSON_ANSWER = pattern(r'\s*\{\s*"final"\s*:\s*\{\s*"answer"\s*:\s*"')
 _CLOSED = pattern(r'(?:[^"\\]|\\.)*"')
 _HALF_ESCAPE = pattern(r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$")
 _NOT_PROSE = ("{", "[", "<", "```", "Action:")
+_HALF_MARK = pattern(r"(?:``?|A|Ac|Act|Acti|Actio|Action)$")
 
 
 @dataclass
@@ -51,19 +52,25 @@ class AnswerFilter:
     mode: Callable[[], Mode]
     emit: Callable[[str], None]
     _seen: str = ""
-    _sent: int = 0
+    _sent: str = ""
 
     def feed(self, text: str) -> None:
         """Take the next piece of a reply."""
         self._seen += text
-        answer = self._json() if self.mode() == "json" else self._prose()
-        if len(answer) > self._sent:
-            piece, self._sent = answer[self._sent :], len(answer)
-            self.emit(piece)
+        self._send((self._json() if self.mode() == "json" else self._prose()).strip())
 
     def reset(self) -> None:
         """A new reply begins."""
-        self._seen, self._sent = "", 0
+        self._seen = self._sent = ""
+
+    def finish(self, answer: str | None) -> None:
+        """The run has ended with this answer: what was held back of it is sent."""
+        self._send(answer or "")
+
+    def _send(self, answer: str) -> None:
+        if len(answer) > len(self._sent) and answer.startswith(self._sent):
+            piece, self._sent = answer[len(self._sent) :], answer
+            self.emit(piece)
 
     def _json(self) -> str:
         head = _JSON_ANSWER.match(self._seen)
@@ -79,7 +86,7 @@ class AnswerFilter:
 
     def _prose(self) -> str:
         ends = [at for mark in _NOT_PROSE if (at := self._seen.find(mark)) >= 0]
-        return self._seen[: min(ends)] if ends else self._seen
+        return self._seen[: min(ends)] if ends else _HALF_MARK.sub("", self._seen)
 
 
 def stream(run: Callable[[OnEvent], Run], cancel: Cancel) -> Iterator[StreamEvent]:

@@ -1,26 +1,50 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-"""The two wires: how a decision, an observation and a word of the loop are said to a model in each mode."""
+"""The two wires: how a decision, an observation and a word of the loop are said to a model in each mode.
+
+`turns_of` and `demo_of` render whole turns and demos on either.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from dspy.lm15 import FunctionTool, Message, TextPart, ToolCallPart, ToolResultPart
 
+from micro_agent.decoding.thinking import without_thinking
 from micro_agent.demos import json_form
-from micro_agent.run import MALFORMED_DECISION, MARKERS, NO_ACTION, POLICY_VIOLATION, REPETITION, WARNING, Mode
+from micro_agent.models.reply import mended
+from micro_agent.run import (
+    CONFIRMATION_REQUIRED,
+    CONTEXT_TRIMMED,
+    MALFORMED_DECISION,
+    MARKERS,
+    NO_ACTION,
+    POLICY_VIOLATION,
+    REPETITION,
+    SELF_CORRECTION,
+    WARNING,
+    Mode,
+    Run,
+    Step,
+)
 from micro_agent.tools import Tool
 
 View = Mapping[str, Any]
 """A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``."""
 
+_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 NO_REPLY = "(no reply)"
+_NOT_SHOWN = "(not shown)"
 _SAYS = {
     POLICY_VIOLATION: "Policy: ",
     MALFORMED_DECISION: "Format: ",
     NO_ACTION: "Format: ",
     WARNING: "Note: ",
     REPETITION: "Note: ",
+    SELF_CORRECTION: "Note: ",
+    CONTEXT_TRIMMED: "Note: ",
 }
 
 
@@ -44,6 +68,10 @@ class NativeWire:
     def answer(self, text: str) -> Message:
         """A final answer, as the model should have said it."""
         return Message.assistant(encodable(text) or NO_REPLY)
+
+    def decided(self, step: View, demo: int) -> Iterator[Message]:
+        """The call that a demo ends with, and a stand-in for its result: every call on this wire wants one."""
+        return self.calls([step], [f"demo_{demo}_decision"], ())
 
     def calls(self, steps: Sequence[View], ids: Sequence[str], notes: Sequence[str]) -> Iterator[Message]:
         """One reply's calls, what came of each, and what the loop has to say after them."""
@@ -80,6 +108,10 @@ class JsonWire(NativeWire):
         """A final answer in the form of a decision."""
         return Message.assistant(as_json({"final": {"answer": text}}))
 
+    def decided(self, step: View, demo: int) -> Iterator[Message]:
+        """The call that a demo ends with."""
+        yield Message.assistant(as_json({"tool": dict(zip(("name", "args"), _asked(step), strict=True))}))
+
     def calls(self, steps: Sequence[View], ids: Sequence[str], notes: Sequence[str]) -> Iterator[Message]:
         """Each call as a decision of its own, its result as a user message."""
         for step in steps:
@@ -87,6 +119,55 @@ class JsonWire(NativeWire):
             yield Message.assistant(as_json({"tool": {"name": name, "args": args}}))
             said = shown(step) if step["tool"] == POLICY_VIOLATION else f"Tool [{name}] output:\n{shown(step)}"
             yield Message.user("\n\n".join([said, *(notes if step is steps[-1] else ())]))
+
+
+def view_of(step: Step, run: Run) -> dict[str, Any]:
+    """What the planner sees of a step: the prose beside a native call too, and the whole text of a refused reply."""
+    seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
+    if step.call is not None:
+        reply = run.calls[step.call].reply
+        text = reply.get("text") if reply.get("tool_calls") or step.call_id is None else None
+        seen |= {"call": step.call, "call_id": step.call_id, "said": without_thinking(text) if text else ""}
+    return seen
+
+
+def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
+    """Whole turns: what a reply asked for, what came of it, then what the loop has to say."""
+    turn = -1
+    numbered = [(turn := turn if step.get("call") is None else step["call"], step) for step in steps]
+    for _, group in groupby(numbered, key=itemgetter(0)):
+        view = [step for _, step in group if step["tool"] != CONFIRMATION_REQUIRED]
+        calls = [step for step in view if _is_call(step)]
+        notes = [shown(step) for step in view if not _is_call(step)]
+        if calls:
+            yield from wire.calls(calls, [step["call_id"] for step in calls], notes)
+            continue
+        yield from (_refused_reply(wire, step) for step in view if step.get("call") is not None)
+        yield Message.user("\n\n".join(notes))
+
+
+def demo_of(wire: NativeWire, number: int, demo: View) -> Iterator[Message]:
+    """A few-shot demo, the ``number``-th, as if it were the beginning of the conversation."""
+    yield Message.user(encodable(demo["question"]))
+    steps, decision = demo["steps"], demo["decision"]
+    if not any("call" in step for step in steps):  # written by hand; recorded ones have it
+        steps = [{"call": index, "call_id": str(index), **step} for index, step in enumerate(steps)]
+    named = [{**step, "call_id": f"demo_{number}_{step['call_id']}"} if step.get("call_id") else step for step in steps]
+    yield from turns_of(wire, named)
+    if call := decision.get("tool"):
+        yield from wire.decided({"tool": call["name"], "args": call["args"], "observation": _NOT_SHOWN}, number)
+    if final := decision.get("final"):
+        yield wire.answer(final["answer"])
+
+
+def _refused_reply(wire: NativeWire, step: View) -> Message:
+    """The reply behind a step of the loop: a final answer that was not taken, or one that could not be read."""
+    answer = step["args"].get("answer")
+    return Message.assistant(encodable(step["said"]) or NO_REPLY) if answer is None else wire.answer(answer)
+
+
+def _is_call(step: View) -> bool:
+    return bool(step.get("call_id")) and step["tool"] != WARNING
 
 
 def decision_schema(tools: Sequence[Tool]) -> dict[str, Any]:
@@ -104,10 +185,11 @@ def decision_schema(tools: Sequence[Tool]) -> dict[str, Any]:
 
 
 def _asked(step: View) -> tuple[str, dict[str, Any]]:
-    """The call behind a step: a refused one stands in the arguments of its marker."""
-    if step["tool"] in MARKERS:
-        return step["args"]["tool"], step["args"]["args"]
-    return step["tool"], step["args"]
+    """The call behind a step, as JSON can carry it: a refused one stands in the arguments of its marker."""
+    name, args = (
+        (step["args"]["tool"], step["args"]["args"]) if step["tool"] in MARKERS else (step["tool"], step["args"])
+    )
+    return encodable(name), mended(args)
 
 
 def shown(step: View) -> str:
@@ -124,7 +206,7 @@ def plain(part: Any) -> list[Any]:
 
 def as_json(value: Any) -> str:
     """JSON on one line, non-ASCII letters as they are: a small model reads them better than escapes."""
-    return encodable(json.dumps(value, ensure_ascii=False, default=str))
+    return encodable(_encode(value))
 
 
 def encodable(text: str) -> str:

@@ -1,3 +1,4 @@
+# pyright: reportUnknownMemberType=false
 """What is known of a model: provider, mode, and the model that a run goes on with."""
 
 import dspy

@@ -1,0 +1,43 @@
+"""What is asked of a driver: questions to people, and what stands for a refused call."""
+
+from micro_agent import Run, Tool
+from micro_agent.effects import Approval, Question, question_of, refusal
+from micro_agent.run import LMCall
+from micro_agent.tools import Ready
+
+
+def send(to: str) -> str:
+    """Send."""
+    return to
+
+
+TOOL = Tool("send", "Send.", {"type": "object", "properties": {"to": {"type": "string"}}}, send)
+RUN = Run(question="?", calls=[LMCall(reply={})])
+
+
+def test_a_decision_belongs_to_exactly_one_call() -> None:
+    asked = question_of(RUN, Ready(TOOL, {"to": "a"}, "id"), "Why?")
+    assert {key: asked[key] for key in ("run", "call", "call_id", "tool", "args", "reason")} == {
+        "run": RUN.id, "call": 0, "call_id": "id", "tool": "send", "args": {"to": "a"}, "reason": "Why?",
+    }  # fmt: skip
+    others = [
+        question_of(RUN, Ready(TOOL, {"to": "b"}, "id"), "Why?"),
+        question_of(RUN, Ready(TOOL, {"to": "a"}, "other"), "Why?"),
+        question_of(Run(question="?", calls=RUN.calls), Ready(TOOL, {"to": "a"}, "id"), "Why?"),
+    ]
+    assert asked["sha256"] not in [other["sha256"] for other in others]
+    assert question_of(RUN, Ready(TOOL, {"to": "a"}, "id"), "Other words.")["sha256"] == asked["sha256"]
+
+
+def test_a_question_that_nobody_can_decide_elsewhere_says_so() -> None:
+    asked = question_of(RUN, Ready(TOOL, {"to": "a"}, "id"), "Why?")
+    assert Question(**asked).elsewhere() is None
+
+
+def test_what_the_model_is_told_of_a_refused_call() -> None:
+    told = refusal(Approval("reject", "Ask Ann first."))
+    assert (told.ok, told.error, told.latency_s) == (False, "APPROVAL_REJECTED", None)
+    assert told.observation["feedback"] == "Ask Ann first."
+    nobody = refusal(Approval("never"))
+    assert (nobody.error, nobody.observation["error"]) == ("APPROVAL_REQUIRED", "APPROVAL_REQUIRED")
+    assert "feedback" not in nobody.observation

@@ -1,0 +1,114 @@
+"""Runs read back: as a person wants to read them, and counted."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from micro_agent import MicroAgent, Run, Step
+from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.replay import describe, record_of, statistics, step_line
+from micro_agent.run import Usage
+from micro_agent.testing import ScriptedLM, call, text
+from micro_agent.traces import TraceStore
+
+
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def test_a_run_reads_from_question_to_answer(store: TraceStore) -> None:
+    lm = ScriptedLM([call("add", {"a": "1", "b": 2}), text("Three.")])
+    run = MicroAgent(tools=[add], lm=lm, rules=[], traces=store).ask("What is 1 + 2?")
+    lines = list(describe(record_of(store.path(run.id))))
+    assert lines[0] == f"Run {run.id}  {run.ts}"
+    assert lines[1] == "scripted scripted, native mode"
+    assert "Question: What is 1 + 2?" in lines
+    step = lines.index(next(line for line in lines if line.startswith("1. add  (")))
+    assert lines[step + 1 : step + 3] == ['     {"a": 1, "b": 2}', "  -> 3"]
+    assert lines[step + 3].startswith("     read as: ")
+    assert "Answer: Three." in lines
+    assert "Completed (final)" in lines
+    assert re.fullmatch(r"2 model calls, 1 tool calls?, tokens 20 in, 10 out, cost unknown, \d\.\d\d s", lines[-1])
+
+
+def test_what_is_unknown_is_shown_as_unknown() -> None:
+    lines = list(describe(Run(question="?", usage=Usage(input_tokens=None, output_tokens=None, cost_usd=None))))
+    assert lines[1] == "unknown unknown, unknown mode"
+    assert lines[-2] == "Running (under way)"
+    assert lines[-1] == "0 model calls, 0 tool calls, tokens unknown, cost unknown, 0.00 s"
+    half = list(describe(Run(question="?", usage=Usage(input_tokens=5, output_tokens=None, cost_usd=0.5))))
+    assert "tokens 5 in, unknown out, cost $0.500000" in half[-1]
+    assert (
+        "tokens unknown in, 5 out"
+        in list(describe(Run(question="?", usage=Usage(input_tokens=None, output_tokens=5))))[-1]
+    )
+
+
+def test_a_run_that_waits_or_failed_says_for_what_and_why() -> None:
+    confirmation = {"tool": "send", "args": {"to": "Ann"}, "reason": "?"}
+    waiting = Run(question="?", status="confirmation_required", confirmation=confirmation)
+    assert 'Waits for confirmation of: send {"to": "Ann"}' in list(describe(waiting))
+    error = {"code": "AUTH", "message": "401: check the key"}
+    failed = Run(question="?", status="failed", termination_reason="lm_error", error=error)
+    assert "Failed (lm_error): 401: check the key" in list(describe(failed))
+
+
+def test_a_fall_back_is_said() -> None:
+    run = Run(question="?", provider="ollama", fallback_from=[{"provider": "openai", "reason": "no key"}])
+    assert list(describe(run))[1] == "ollama unknown, unknown mode, instead of openai (no key)"
+
+
+def test_long_and_many_lined_observations_are_cut_and_indented() -> None:
+    run = Run(question="?", steps=[Step(tool="read", observation="a\n\nb" + "x" * 5000), Step(tool="nothing")])
+    lines = "\n".join(describe(run)).splitlines()
+    at = lines.index("1. read")
+    assert lines[at + 1 : at + 3] == ["  -> a", "  -> "]
+    assert lines[at + 3].endswith("x…")
+    assert len(lines[at + 3]) < 2010
+
+
+def test_a_step_on_one_line() -> None:
+    assert step_line("now", {}) == "now"
+    assert step_line("add", {"a": 1}, {"b": 2}) == 'add {"a": 1} -> {"b": 2}'
+    assert len(step_line("read", {"path": "x" * 500}, "y")) == 100
+    assert "\n" not in step_line("read", {}, "a\nb")
+
+
+def test_a_record_is_chosen_by_its_index(store: TraceStore) -> None:
+    run = Run(question="?")
+    for answer in ("one", "two"):
+        run.answer = answer
+        path = store.append(run)
+    assert [record_of(path, index).answer for index in (-2, -1, 0, 1)] == ["one", "two", "one", "two"]
+    for index in (2, -3):
+        with pytest.raises(ConfigurationError, match=r"has 2 records: --index goes from -2 to 1"):
+            record_of(path, index)
+
+
+def test_garbage_in_a_trace_is_named_and_the_rest_is_read(tmp_path: Path, store: TraceStore) -> None:
+    path = store.append(Run(question="?", answer="kept"))
+    path.write_bytes(b"garbage\n" + path.read_bytes() + b'{"id": "torn')
+    assert record_of(path).answer == "kept"
+    only = tmp_path / "only.jsonl"
+    only.write_bytes(b"garbage\n")
+    with pytest.raises(StorageError, match=r"no run in .*only\.jsonl: line 1: "):
+        record_of(only)
+    with pytest.raises(StorageError, match="No such file"):
+        record_of(tmp_path / "missing.jsonl")
+
+
+def test_statistics_count_and_keep_the_unknown_unknown() -> None:
+    def run(reason: str | None, tokens: int | None, latency_s: float) -> Run:
+        usage = Usage(lm_calls=1, tool_calls=2, input_tokens=tokens, output_tokens=1, cost_usd=0.5, latency_s=latency_s)
+        return Run(question="?", status="completed", termination_reason=reason, usage=usage)
+
+    counted = statistics([run("final", 5, 1.0), run("final", 6, 2.0), run(None, 7, 9.0)])
+    assert counted == {
+        "runs": 3, "status": {"completed": 3}, "termination_reason": {"final": 2, "under way": 1}, "lm_calls": 3,
+        "tool_calls": 6, "input_tokens": 18, "output_tokens": 3, "cost_usd": 1.5, "median_latency_s": 2.0,
+    }  # fmt: skip
+    assert statistics([run("final", None, 1.0), run("final", 6, 2.0)])["input_tokens"] is None
+    nothing = statistics([])
+    assert (nothing["runs"], nothing["median_latency_s"], nothing["cost_usd"]) == (0, None, 0)

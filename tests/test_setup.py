@@ -1,0 +1,82 @@
+"""What an agent is made of: demos that were asked for, digests, a run's provenance."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from micro_agent import MicroAgent
+from micro_agent.errors import DemosError
+from micro_agent.models.settings import load_settings
+from micro_agent.rules import Rule, repetition
+from micro_agent.setup import compiled_demos
+from micro_agent.testing import ScriptedLM, text
+
+DEMO: dict[str, Any] = {"question": "1 + 2?", "steps": [], "decision": {"final": {"answer": "3"}}}
+
+
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def test_demos_come_from_a_list_a_file_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "demos.json"
+    path.write_text(json.dumps({"demos": [DEMO]}), encoding="utf-8")
+    settings = load_settings()
+    assert [demo.plain() for demo in compiled_demos([DEMO], settings).demos] == [DEMO]
+    assert [demo.plain() for demo in compiled_demos(path, settings).demos] == [DEMO]
+    assert [demo.plain() for demo in compiled_demos(str(path), settings).demos] == [DEMO]
+    assert compiled_demos([], settings).demos == []
+    monkeypatch.setenv("COMPILED_DEMOS_PATH", str(path))
+    assert [demo.plain() for demo in compiled_demos(None, load_settings()).demos] == [DEMO]
+
+
+def test_the_default_file_may_be_missing_but_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert compiled_demos(None, load_settings()).demos == []
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "opt" / "plan_demos.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DemosError, match=r"opt/plan_demos\.json"):
+        compiled_demos(None, load_settings())
+    with pytest.raises(DemosError):
+        MicroAgent(tools=[add], lm=ScriptedLM([]))
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMPILED_DEMOS_PATH", str(tmp_path / "missing.json"))
+    with pytest.raises(DemosError, match=r"missing\.json"):
+        compiled_demos(None, load_settings())
+
+
+def test_bad_demos_in_a_list_are_named() -> None:
+    with pytest.raises(DemosError, match=r"demos\.0\.decision"):
+        compiled_demos([{"question": "?"}], load_settings())
+
+
+def test_digests_tell_tools_rules_and_demos_apart() -> None:
+    def digests(*, rules: list[Rule], demos: list[dict[str, object]] | None = None) -> dict[str, str]:
+        lm = ScriptedLM([text("3")])
+        return MicroAgent(tools=[add], lm=lm, rules=rules, demos=demos).ask("?").digests
+
+    plain = digests(rules=[])
+    assert digests(rules=[]) == plain
+    assert {key for key, value in digests(rules=[repetition.check]).items() if value != plain[key]} == {"rules"}
+    assert {key for key, value in digests(rules=[], demos=[]).items() if value != plain[key]} == {"demos"}
+
+
+def test_a_rule_without_a_name_is_told_apart_by_what_it_is() -> None:
+    from functools import partial
+
+    def rule(words: str, run: object, event: object) -> None:
+        return None
+
+    run = MicroAgent(tools=[add], lm=ScriptedLM([text("3")]), rules=[partial(rule, "x")]).ask("?")
+    assert len(run.digests["rules"]) == 64
+
+
+def test_copies_of_an_agent_share_what_cannot_be_copied() -> None:
+    agent = MicroAgent(tools=[add], lm=ScriptedLM([text("3")]), rules=[])
+    assert copy.deepcopy(agent)._setup is agent._setup  # pyright: ignore[reportPrivateUsage]
