@@ -17,10 +17,9 @@ def main() -> None:
             )
             loop(50)
             sent[name] = sum(len(request.raw) for request in server.chats)
+    ratio = sent["micro-agent"] / sent["raw"]
     print(f"question: {QUESTION.format(steps=50)!r}")
-    print(
-        f"raw {sent['raw']} bytes, micro-agent {sent['micro-agent']} bytes, ratio {sent['micro-agent'] / sent['raw']:.3f}"
-    )
+    print(f"raw {sent['raw']} bytes, micro-agent {sent['micro-agent']} bytes, ratio {ratio:.3f}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from micro_agent.models.settings import load_settings
 from micro_agent.traces import TraceStore
 
 MODEL = "a-local-model"
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
     "required": ["a", "b"],

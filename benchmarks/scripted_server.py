@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from micro_agent.testing import ModelServer, Received, Reply, call, text
@@ -29,7 +29,7 @@ def reply(request: Received) -> Reply:
 
 
 @contextmanager
-def serving(latency_s: float = 0.0) -> Iterator[str]:
+def serving(latency_s: float = 0.0) -> Generator[str]:
     """Run the server; gives its OpenAI base URL."""
     command = [sys.executable, "-m", "benchmarks.scripted_server", "--latency", str(latency_s)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -17,7 +17,7 @@ from micro_agent.planner import PlanWithTools, compiling
 from micro_agent.rules import Rule, default_rules
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
-from micro_agent.session import Confirmation, Session, adrive, drive
+from micro_agent.session import Confirmation, OnStep, Session, adrive, drive
 from micro_agent.setup import Setup, compiled_demos
 from micro_agent.streaming import OnEvent, StreamEvent
 from micro_agent.tools import toolset
@@ -59,23 +59,20 @@ class MicroAgent(dspy.Module):
         self.plan.demos = [demo.plain() for demo in compiled.demos]
 
     def ask(
-        self,
-        question: str,
-        *,
-        limits: Limits | None = None,
-        on_event: OnEvent | None = None,
-        cancel: Cancel | None = None,
-    ) -> Run:
+        self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
+        on_step: OnStep | None = None, cancel: Cancel | None = None,
+    ) -> Run:  # fmt: skip
         """Answer a question. What a model, tool or server does never raises: ``run.status`` and ``run.error`` say it.
 
-        ``on_event`` is called with each `StreamEvent` as it comes; ``cancel`` ends the run when it is set.
+        ``on_step`` is called with each step, ``on_event`` with each `StreamEvent` (the wire then streams); ``cancel``
+        ends the run when it is set.
 
         Raises:
             ConfigurationError: There is no model to ask.
             StorageError: The run cannot be written down; nothing was done.
             RunInterrupted: Ctrl-C; the run is on record.
         """
-        return drive(self._session(question, limits=limits, emit=on_event, cancel=cancel))
+        return drive(self._session(question, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
 
     async def aask(self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None) -> Run:
         """`ask`, awaited. A cancelled task leaves its run on record."""

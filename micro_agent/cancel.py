@@ -17,9 +17,11 @@ class Cancel(threading.Event):
     """Set it from anywhere to end a run at its next effect; ``performing`` tells whether an effect is under way."""
 
     performing: bool = False
+    _broke_in: bool = False
 
     def interrupt(self, *_: object) -> None:
-        """A SIGINT handler: cancels, and breaks into the effect under way, never into the bookkeeping between two."""
+        """A SIGINT handler: cancels, and breaks into the effect under way, once, and never into the bookkeeping."""
         self.set()
-        if self.performing:
+        if self.performing and not self._broke_in:
+            self._broke_in = True
             raise KeyboardInterrupt

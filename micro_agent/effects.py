@@ -91,4 +91,4 @@ def refusal(approval: Approval) -> Outcome:
     else:
         code, message = "APPROVAL_REJECTED", "The user refused this call. Do not repeat it as it is."
     feedback = {"feedback": approval.feedback} if approval.feedback else {}
-    return Outcome({"error": code, "message": message, **feedback}, ok=False, error=code, latency_s=None)  # pyright: ignore[reportArgumentType]
+    return Outcome({"error": code, "message": message, **feedback}, ok=False, error=code, latency_s=None)

@@ -38,9 +38,7 @@ class Journal:
     Whoever opened the journal changes ``run``; the journal only writes what it is told.
     """
 
-    def __init__(
-        self, descriptor: int, path: Path, folded: Folded, *, mask: Mask, record: Recorder
-    ) -> None:
+    def __init__(self, descriptor: int, path: Path, folded: Folded, *, mask: Mask, record: Recorder) -> None:
         self.run = folded.run
         self.damage = folded.damage
         self._descriptor = descriptor

@@ -12,8 +12,9 @@ from typing import Any
 
 from micro_agent.decoding import ToolCall
 from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, question_of, refusal
-from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Event, Rule, Stop, Violation, Warn
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Rule, Stop, Violation, Warn
 from micro_agent.rules.limits import Limits
+from micro_agent.rules.verdict import Event, Verdict
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
     MALFORMED_DECISION,
@@ -36,6 +37,7 @@ IN_A_ROW = 3
 
 _REFUSED = frozenset({POLICY_VIOLATION, VALIDATION_ERROR})
 _UNREAD = frozenset({MALFORMED_DECISION, NO_ACTION})
+_WEIGHT = (Stop, Violation, Warn, Amend)
 _Steps = Generator[Effect, Answer, None]
 
 
@@ -108,18 +110,17 @@ class AgentLoop:
         elif isinstance(verdict, Warn | Violation):
             self._step(WARNING, {}, verdict.text)
 
-    def _verdict(self, event: Event) -> Stop | Violation | Warn | None:
-        """The first rule that stops or forbids has the word, else the first that warns."""
+    def _verdict(self, event: Event) -> Verdict | None:
+        return next(iter(self._verdicts(event)), None)
+
+    def _verdicts(self, event: Event) -> list[Verdict]:
+        """What the rules say, each asked once: what stops first, then what forbids, warns, amends."""
         verdicts = [verdict for rule in self.rules if (verdict := rule(self.run, event)) is not None]
-        for kind in (Stop, Violation, Warn):
-            for verdict in verdicts:
-                if isinstance(verdict, kind):
-                    return verdict
-        return None
+        return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
 
     def _finish(self, answer: str) -> None:
-        event = BeforeFinish(answer, frozenset(self.tools))
-        verdict = self._verdict(event)
+        verdicts = self._verdicts(BeforeFinish(answer, frozenset(self.tools)))
+        verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
             self._step(POLICY_VIOLATION, {"answer": answer}, verdict.text, error="POLICY", settles=True)
             return self._stop_when_stuck()
@@ -127,7 +128,7 @@ class AgentLoop:
             return self._stop(verdict)
         if isinstance(verdict, Warn):
             self._step(WARNING, {}, verdict.text)
-        amended = [verdict.answer for rule in self.rules if isinstance(verdict := rule(self.run, event), Amend)]
+        amended = [verdict.answer for verdict in verdicts if isinstance(verdict, Amend)]
         self.run.answer, self.run.model_answer = [answer, *amended][-1], answer
         self.run.status, self.run.termination_reason = "completed", "final"
         return None

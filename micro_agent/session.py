@@ -27,6 +27,7 @@ from micro_agent.traces import TraceStore
 
 Confirmer = Callable[[Question], Approval]
 Confirmation = Literal["pause", "never", "all"] | Confirmer
+OnStep = Callable[[Step], None]
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Session:
     confirm: Confirmation = "pause"
     decided: Approval | None = None
     """A decision given beforehand, for the question that a paused run was left with."""
-    on_step: Callable[[Step], None] = lambda step: None
+    on_step: OnStep = lambda step: None
     on_end: Callable[[], None] = lambda: None
     answer_filter: AnswerFilter | None = None
     timeout_s: float = 120.0
@@ -197,7 +198,7 @@ class Session:
 def interrupted() -> Outcome:
     """What the model is told of a call that had started and of which no end is known."""
     message = "This call was interrupted. It may or may not have happened. Check before you repeat it."
-    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)  # pyright: ignore[reportArgumentType]
+    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)
 
 
 def drive(session: Session) -> Run:

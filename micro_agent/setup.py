@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
+from micro_agent.cancel import Cancel
 from micro_agent.demos import CompiledDemos, checked_demos, load_demos
 from micro_agent.effects import Approval
-from micro_agent.errors import RunNotFound
+from micro_agent.errors import ConfigurationError, RunNotFound
 from micro_agent.journal import Journal
 from micro_agent.loop import AgentLoop
 from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
@@ -19,7 +21,7 @@ from micro_agent.planner import Planner
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
-from micro_agent.session import Cancel, Confirmation, Session
+from micro_agent.session import Confirmation, OnStep, Session
 from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, StepTaken
 from micro_agent.tools import Tool, digest
 from micro_agent.traces import TraceStore
@@ -44,26 +46,26 @@ class Setup:
 
     def session(
         self, predict: Any, lm: Any, run: Run, *, limits: Limits | None = None, cancel: Cancel | None = None,
-        emit: OnEvent | None = None, parent: str | None = None,
+        emit: OnEvent | None = None, on_step: OnStep | None = None, parent: str | None = None,
     ) -> Session:  # fmt: skip
-        """Open a session for a run that begins."""
+        """Open a session for a run that begins; with ``emit``, answer text is streamed."""
         held = limits or self.limits
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
         run.base_url = getattr(traits_of(lm), "base_url", None)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         run.limits, run.digests = asdict(held), self._digests(predict)
         journal = self.traces.start(run) if self.traces else None
-        return self._open(predict, lm, run, held, journal, cancel, emit)
+        session = self._open(predict, lm, run, held, journal, cancel)
+        if on_step is not None:
+            session.on_step = on_step
+        if emit is not None:
+            _stream(session, emit)
+        return session
 
     def resumed(
-        self,
-        predict: Any,
-        model: Callable[[Run], Any],
-        run: Run | str,
-        *,
-        decision: Approval | None,
+        self, predict: Any, model: Callable[[Run], Any], run: Run | str, *, decision: Approval | None,
         cancel: Cancel | None,
-    ) -> Session:
+    ) -> Session:  # fmt: skip
         """Open a session for a run that paused or was killed."""
         journal = None
         if self.traces is not None:
@@ -74,7 +76,7 @@ class Setup:
         elif run.status == "confirmation_required":
             run = run.model_copy(update={"status": "running", "termination_reason": None}, deep=True)
         try:
-            session = self._open(predict, model(run), run, Limits(**run.limits), journal, cancel, None)  # pyright: ignore[reportArgumentType]
+            session = self._open(predict, model(run), run, _limits(run), journal, cancel)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -83,32 +85,43 @@ class Setup:
         return session
 
     def _open(
-        self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None,
-        emit: OnEvent | None,
-    ) -> Session:  # fmt: skip
+        self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None
+    ) -> Session:
         price = price_of(lm, self.settings)
         planner = Planner(predict, lm, list(self.tools.values()), run.mode or "native", price, self.bare)
-        session = Session(
+        return Session(
             AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
         )  # fmt: skip
-        if emit is not None:
-            session.on_step = lambda step: emit(StepTaken(step))
-            answer = session.answer_filter = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
 
-            def end() -> None:
-                answer.finish(run.answer)
-                emit(Ended(run))
-
-            session.on_end = end
-        return session
+    @cached_property
+    def _tools_digest(self) -> str:
+        return digest(self.tools)
 
     def _digests(self, predict: Any) -> dict[str, str]:
         rules = [
             getattr(rule, "__module__", "") + "." + getattr(rule, "__qualname__", repr(rule)) for rule in self.rules
         ]
         demos = [predict.signature.instructions, [dict(demo) for demo in predict.demos], self.bare]
-        return {"tools": digest(self.tools), "rules": _sha256(rules), "demos": _sha256(demos)}
+        return {"tools": self._tools_digest, "rules": _sha256(rules), "demos": _sha256(demos)}
+
+
+def _stream(session: Session, emit: OnEvent) -> None:
+    run, planner = session.run, session.planner
+    answer = session.answer_filter = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
+
+    def end() -> None:
+        answer.finish(run.answer)
+        emit(Ended(run))
+
+    session.on_step, session.on_end = (lambda step: emit(StepTaken(step))), end
+
+
+def _limits(run: Run) -> Limits:
+    known = {field.name for field in fields(Limits)}
+    if unknown := sorted(set(run.limits) - known):
+        raise ConfigurationError(f"run {run.id} has a limit that this version does not know: {', '.join(unknown)}")
+    return Limits(**run.limits)  # pyright: ignore[reportArgumentType]
 
 
 def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Settings) -> CompiledDemos:

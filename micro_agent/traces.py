@@ -192,7 +192,8 @@ class TraceStore:
 
     def _record(self, mask: Mask, run: Run, durable: bool) -> Path:
         path = self.path(run.id)
-        if not ends_with(path, run):
+        # Only a run that must last can have been killed after its record was written, and taken up again.
+        if not durable or not ends_with(path, run):
             append_record(path, run, mask=mask, durable=durable)
         return path
 

@@ -112,6 +112,7 @@ def test_a_handler_breaks_into_an_effect_and_never_into_the_bookkeeping() -> Non
     cancel.performing = True
     with pytest.raises(KeyboardInterrupt):
         cancel.interrupt(signal.SIGINT, None)
+    cancel.interrupt(signal.SIGINT, None)  # a second Ctrl-C does not break into what the first one set going
 
 
 def test_a_handler_in_place_of_pythons_own_ends_the_run(store: TraceStore, tmp_path: Path) -> None:

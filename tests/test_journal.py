@@ -196,7 +196,8 @@ def test_a_record_before_a_torn_line_is_not_written_again(store: TraceStore) -> 
     journal = store.start(run)
     with store.append(run).open("ab") as file:
         file.write(b"{")
-    journal.finish(run)
+    journal.close()
+    store.resume(run.id).finish(run)
     assert store.path(run.id).read_bytes().count(b'"question"') == 1
 
 

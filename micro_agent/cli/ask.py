@@ -85,10 +85,12 @@ def ask(
         confirm=confirm,
     )  # fmt: skip
     live = stream and not as_json
-    watch = outcome.Printer() if live else outcome.print_step if is_terminal(sys.stderr) else None
+    on_event = outcome.Printer() if live else None
+    on_step = outcome.print_step if is_terminal(sys.stderr) and not live else None
     outcome.report(
-        lambda cancel: agent.ask(asked, on_event=watch, cancel=cancel), store, as_json=as_json, streamed=live
-    )
+        lambda cancel: agent.ask(asked, on_event=on_event, on_step=on_step, cancel=cancel),
+        store, as_json=as_json, streamed=live,
+    )  # fmt: skip
 
 
 def _question(text: str | None, option: str | None) -> str:

@@ -9,7 +9,7 @@ import typer
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.cli.messages import print_record, print_text, say
 from micro_agent.replay import step_line, whole_call
-from micro_agent.run import Run
+from micro_agent.run import Run, Step
 from micro_agent.streaming import AnswerText, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
@@ -61,10 +61,9 @@ def _aside(run: Run, store: TraceStore) -> Iterator[str]:
     yield f"Trace: {store.path(run.id)}"
 
 
-def print_step(event: StreamEvent) -> None:
-    """Print a step on standard error when it has been taken."""
-    if isinstance(event, StepTaken):
-        say(step_line(event.step.tool, event.step.args, event.step.observation))
+def print_step(step: Step) -> None:
+    """Print a step on standard error."""
+    say(step_line(step.tool, step.args, step.observation))
 
 
 class Printer:
@@ -80,7 +79,7 @@ class Printer:
             print_text(event.text, end="")
         elif isinstance(event, StepTaken):
             self._finish_line()
-            print_step(event)
+            print_step(event.step)
         elif (answer := event.run.answer) is not None:
             if not answer.startswith(self._said):
                 self._finish_line()

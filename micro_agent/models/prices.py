@@ -41,7 +41,9 @@ def price(model: str, settings: Settings, *, base_url: str | None = None) -> Pri
 
 def price_of(lm: Any, settings: Settings) -> Price | None:
     """The price of the model behind ``lm``, a `dspy.LM` of `configure_lm` or of the user's own."""
-    own = getattr(lm.engine, "base_url", None) or lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
+    own = (
+        getattr(getattr(lm, "engine", None), "base_url", None) or lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
+    )
     return price(lm.model, settings, base_url=own)
 
 

@@ -4,7 +4,7 @@ DSPy's engine contract carries only the request, so this travels in a context va
 holds nothing of a run.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def current() -> CallScope:
 
 
 @contextmanager
-def calling(scope: CallScope) -> Iterator[None]:
+def calling(scope: CallScope) -> Generator[None]:
     """Make ``scope`` the bounds of the model calls in this block."""
     token = _scope.set(scope)
     try:

@@ -26,12 +26,15 @@ _CLEANUP_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a tool: what the model sees, whether it worked, the error code if not, and how long it took."""
+    """What came of a tool: what the model sees, whether it worked, the error code if not, and how long it took.
+
+    ``latency_s`` is ``None`` where no tool ran, or where its end is not known.
+    """
 
     observation: Any
     ok: bool
     error: str | None
-    latency_s: float
+    latency_s: float | None
 
 
 class _TimedOut(Exception):

@@ -41,8 +41,7 @@ def test_text_is_printed_once_and_ends_with_the_answer(
 
 
 def test_a_step_on_its_own_prints_nothing_else(capsys: pytest.CaptureFixture[str]):
-    print_step(AnswerText("draft"))
-    print_step(StepTaken(Step(tool="⚠️warning", observation="be\nbrief\x1b[2J")))
+    print_step(Step(tool="⚠️warning", observation="be\nbrief\x1b[2J"))
     assert capsys.readouterr() == ("", "⚠️warning -> be brief\\x1b[2J\n")
 
 

@@ -50,6 +50,7 @@ def returns_coroutine(**args: Any) -> Awaitable[Any]:
 def test_every_kind_of_handler_gives_its_result(run: Run, handler: Callable[..., Any], timeout_s: float | None) -> None:
     outcome = run(made(handler, timeout_s=timeout_s), {"a": (1, 2)})
     assert (outcome.observation, outcome.ok, outcome.error) == ({"a": [1, 2]}, True, None)
+    assert outcome.latency_s is not None
     assert 0 <= outcome.latency_s < 30
 
 
@@ -117,6 +118,7 @@ def test_a_tool_that_takes_too_long_is_left_behind(run: Run) -> None:
     release.set()
     assert (outcome.ok, outcome.error) == (False, "TOOL_TIMEOUT")
     assert outcome.observation["message"] == "f did not finish within 0.3 s and was stopped; ask for less at once"
+    assert outcome.latency_s is not None
     assert SLOW <= outcome.latency_s < 30
 
 
