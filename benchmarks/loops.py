@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import dspy
 from dspy.lm15 import Config, FunctionTool, Message, Request, TextPart, ToolResultPart
-from micro_agent.models.openai import OpenAIEngine
 
 from benchmarks.scripted_server import ANSWER, QUESTION
 from micro_agent import Limits, MicroAgent, Tool, configure_lm
 from micro_agent.demos import instructions
+from micro_agent.models.openai import OpenAIEngine
 from micro_agent.models.settings import load_settings
 from micro_agent.traces import TraceStore
 
