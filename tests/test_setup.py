@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from micro_agent import MicroAgent
-from micro_agent.errors import DemosError
+from micro_agent import MicroAgent, Run
+from micro_agent.errors import ConfigurationError, DemosError
 from micro_agent.models.settings import load_settings
 from micro_agent.rules import Rule, repetition
 from micro_agent.setup import compiled_demos
@@ -75,6 +75,13 @@ def test_a_rule_without_a_name_is_told_apart_by_what_it_is() -> None:
 
     run = MicroAgent(tools=[add], lm=ScriptedLM([text("3")]), rules=[partial(rule, "x")]).ask("?")
     assert len(run.digests["rules"]) == 64
+
+
+def test_a_run_with_a_limit_of_another_version_is_not_gone_on_with_as_if_it_had_none() -> None:
+    agent = MicroAgent(tools=[add], lm=ScriptedLM([text("3")]), rules=[])
+    run = Run(question="?", status="confirmation_required", limits={"max_steps": 6, "max_moons": 1})
+    with pytest.raises(ConfigurationError, match="max_moons"):
+        agent.resume(run)
 
 
 def test_copies_of_an_agent_share_what_cannot_be_copied() -> None:
