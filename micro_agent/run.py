@@ -138,13 +138,13 @@ class Run(_Data):
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the whole run to a file of its own, secrets masked. Raises `StorageError`."""
-        from micro_agent.records import save_run
+        from micro_agent.storage.records import save_run
 
         return save_run(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Run":
         """Read a run that `save` wrote. Raises `StorageError`."""
-        from micro_agent.records import load_run
+        from micro_agent.storage.records import load_run
 
         return load_run(path)

@@ -14,13 +14,13 @@ from typing import Literal
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Question
 from micro_agent.errors import StorageError
-from micro_agent.journal import Journal
 from micro_agent.loop import AgentLoop
 from micro_agent.models.failures import LM_ERRORS, failure_of
 from micro_agent.models.retry import aattempts, attempts
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.planner import Planner
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.storage.journal import Journal
 from micro_agent.streaming import AnswerFilter
 from micro_agent.tools import Outcome, aexecute, execute
 from micro_agent.traces import TraceStore

@@ -12,7 +12,6 @@ from micro_agent.cancel import Cancel
 from micro_agent.demos import CompiledDemos, checked_demos, load_demos
 from micro_agent.effects import Approval
 from micro_agent.errors import ConfigurationError, RunNotFound
-from micro_agent.journal import Journal
 from micro_agent.loop import AgentLoop
 from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
 from micro_agent.models.prices import price_of
@@ -22,6 +21,7 @@ from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session
+from micro_agent.storage.journal import Journal
 from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, StepTaken
 from micro_agent.tools import Tool, digest
 from micro_agent.traces import TraceStore

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from micro_agent.confirmation import (
+from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunNotFound, StorageError
+from micro_agent.run import Run, Status
+from micro_agent.storage.decisions import (
     Choice,
     create_decision,
     decision_of,
@@ -17,14 +19,12 @@ from micro_agent.confirmation import (
     question_digest,
     read_decision,
 )
-from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunNotFound, StorageError
-from micro_agent.folding import Folded, read_journal
-from micro_agent.journal import Journal
-from micro_agent.jsonl import private_folder, storage_error
-from micro_agent.locks import is_held
-from micro_agent.masking import Mask, mask_of
-from micro_agent.records import Record, append_record, ends_with, load_run, read_records, save_run
-from micro_agent.run import Run, Status
+from micro_agent.storage.folding import Folded, read_journal
+from micro_agent.storage.journal import Journal
+from micro_agent.storage.jsonl import private_folder, storage_error
+from micro_agent.storage.locks import is_held
+from micro_agent.storage.masking import Mask, mask_of
+from micro_agent.storage.records import Record, append_record, ends_with, load_run, read_records, save_run
 
 __all__ = ["OpenRun", "Record", "TraceStore", "load_run", "read_records", "save_run"]
 

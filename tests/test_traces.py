@@ -30,7 +30,7 @@ def python(script: str, *arguments: str | Path) -> subprocess.Popen[str]:
 
 
 def test_importing_storage_does_not_import_dspy() -> None:
-    script = "import sys, micro_agent.traces, micro_agent.journal; print('dspy' in sys.modules)"
+    script = "import sys, micro_agent.traces, micro_agent.storage.journal; print('dspy' in sys.modules)"
     assert python(script).communicate()[0] == "False\n"
 
 
@@ -194,8 +194,8 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from micro_agent.errors import StorageError
-from micro_agent.masking import Mask
-from micro_agent.records import append_record
+from micro_agent.storage.masking import Mask
+from micro_agent.storage.records import append_record
 from micro_agent.run import Run
 from micro_agent.traces import TraceStore
 

@@ -27,7 +27,7 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 def print_record(run: "Run") -> None:
     """Print a run as the line that stands in its trace, secrets masked."""
-    from micro_agent.masking import mask_of
+    from micro_agent.storage.masking import mask_of
 
     typer.echo(mask_of().encode(run), nl=False)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from micro_agent.confirmation import Decision
 from micro_agent.run import Run
+from micro_agent.storage.decisions import Decision
 from micro_agent.traces import TraceStore, read_records
 
 pytestmark = [

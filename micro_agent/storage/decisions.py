@@ -12,9 +12,9 @@ from secrets import token_hex
 from typing import Any, Literal, cast, get_args
 
 from micro_agent.errors import AlreadyDecided, ConfigurationError, StorageError
-from micro_agent.jsonl import open_file, parse, private_folder, storage_error, sync_folder
-from micro_agent.masking import Mask
 from micro_agent.run import utc_now
+from micro_agent.storage.jsonl import open_file, parse, private_folder, storage_error, sync_folder
+from micro_agent.storage.masking import Mask
 
 Choice = Literal["approve", "reject"]
 

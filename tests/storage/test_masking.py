@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from micro_agent.masking import is_secret, mask_of
+from micro_agent.storage.masking import is_secret, mask_of
 
 KEY = "sk-canary-0123456789"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from micro_agent.confirmation import Decision
 from micro_agent.errors import StorageError
-from micro_agent.folding import Folded, fold, read_journal
-from micro_agent.masking import Mask, mask_of
 from micro_agent.run import CONFIRMATION_REQUIRED, LMCall, Run, Step
+from micro_agent.storage.decisions import Decision
+from micro_agent.storage.folding import Folded, fold, read_journal
+from micro_agent.storage.masking import Mask, mask_of
 
 QUESTION: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a", "sha256": "5" * 64}
 

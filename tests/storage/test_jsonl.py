@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from micro_agent.errors import StorageError
-from micro_agent.jsonl import append, encode, open_file, parse, read_lines
 from micro_agent.run import Step
+from micro_agent.storage.jsonl import append, encode, open_file, parse, read_lines
 
 TEXT = st.text() | st.sampled_from(["\n", "a\u2028b", "\u2029\x85", "\x1b[0m", "\r\0"])
 JSON = st.recursive(

@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from micro_agent.confirmation import write_new
 from micro_agent.errors import StorageError
-from micro_agent.jsonl import append, open_file, parse, private_folder, read_lines, storage_error, sync_folder
-from micro_agent.masking import Mask, mask_of
 from micro_agent.run import SCHEMA_VERSION, Run
+from micro_agent.storage.decisions import write_new
+from micro_agent.storage.jsonl import append, open_file, parse, private_folder, read_lines, storage_error, sync_folder
+from micro_agent.storage.masking import Mask, mask_of
 
 _log = logging.getLogger("micro_agent")
 

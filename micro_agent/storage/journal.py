@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from micro_agent.confirmation import (
+from micro_agent.errors import AlreadyDecided, StorageError
+from micro_agent.run import LMCall, Run, Step, utc_now
+from micro_agent.storage.decisions import (
     Choice,
     Decision,
     create_decision,
@@ -18,12 +20,10 @@ from micro_agent.confirmation import (
     question_digest,
     read_decision,
 )
-from micro_agent.errors import AlreadyDecided, StorageError
-from micro_agent.folding import FORMAT, Folded, Pending, fold
-from micro_agent.jsonl import append, open_file, storage_error, sync_folder
-from micro_agent.locks import hold, open_held
-from micro_agent.masking import Mask
-from micro_agent.run import LMCall, Run, Step, utc_now
+from micro_agent.storage.folding import FORMAT, Folded, Pending, fold
+from micro_agent.storage.jsonl import append, open_file, storage_error, sync_folder
+from micro_agent.storage.locks import hold, open_held
+from micro_agent.storage.masking import Mask
 
 __all__ = ["Decision", "Folded", "Journal", "fold"]
 

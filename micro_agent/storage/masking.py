@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
-from micro_agent.jsonl import encode
 from micro_agent.run import LMCall, Run, Step, Usage
+from micro_agent.storage.jsonl import encode
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH(?!OR)", re.IGNORECASE)
 _SHORTEST = 8
@@ -46,7 +46,7 @@ class Mask:
     def encode(self, data: Any, *, note: bool = False) -> bytes:
         """``data`` as one JSON line without secrets; ``note`` adds the names replaced in it as its key ``masked``.
 
-        Strings and keys are searched, numbers are not. Raises what `micro_agent.jsonl.encode` does.
+        Strings and keys are searched, numbers are not. Raises what `micro_agent.storage.jsonl.encode` does.
         """
         line = encode(data)
         if not any(needle in line for needle in self.needles):

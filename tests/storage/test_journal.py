@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from micro_agent.confirmation import Decision
 from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunBusy, RunNotFound, StorageError
-from micro_agent.journal import Journal
-from micro_agent.locks import hold
 from micro_agent.run import CONFIRMATION_REQUIRED, LMCall, Run, Step
+from micro_agent.storage.decisions import Decision
+from micro_agent.storage.journal import Journal
+from micro_agent.storage.locks import hold
 from micro_agent.traces import TraceStore
 
 QUESTION: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a", "sha256": "5" * 64}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from micro_agent.errors import StorageError
-from micro_agent.masking import Mask
-from micro_agent.records import append_record, load_run, read_records, save_run
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.storage.masking import Mask
+from micro_agent.storage.records import append_record, load_run, read_records, save_run
 
 RUN = Run(
     id="a" * 32,

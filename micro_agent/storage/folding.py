@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from micro_agent.confirmation import Decision, decision_of
 from micro_agent.errors import ConfigurationError, StorageError
-from micro_agent.jsonl import open_file, read_lines, storage_error
-from micro_agent.masking import Mask
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.storage.decisions import Decision, decision_of
+from micro_agent.storage.jsonl import open_file, read_lines, storage_error
+from micro_agent.storage.masking import Mask
 from micro_agent.usage import add_call, add_tool
 
 FORMAT = 1
