@@ -137,10 +137,11 @@ def _run(tool: Tool, args: dict[str, Any]) -> Any:
 
 
 def _in_thread(call: Callable[[], Any], timeout_s: float | None) -> Any:
-    done = threading.Event()
-    job = _Job(call, done.set, await_here=True).start()
+    done = threading.Lock()  # a bare lock: an Event costs as much again as the call of a quick tool
+    done.acquire()
+    job = _Job(call, done.release, await_here=True).start()
     try:
-        in_time = done.wait(None if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
+        in_time = done.acquire(timeout=-1 if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
     except BaseException:
         job.abandon()
         raise

@@ -2,8 +2,9 @@
 
 import json
 import socket
+import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
@@ -177,6 +178,24 @@ def test_an_ollama_that_hangs_is_given_up() -> None:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UnusableError, match=r"no Ollama answers at .*(timed out|not within 0\.05 s)"):
             ollama_models(url, timeout_s=0.05)
+
+
+def test_an_ollama_that_trickles_is_given_up_as_well() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def trickle() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+                for _ in range(100):
+                    time.sleep(0.05)  # each byte comes in time for the socket, all of them never
+                    connection.sendall(b" ")
+
+        thread = Thread(target=trickle)
+        thread.start()
+        with pytest.raises(UnusableError, match=r"not within 0\.3 s"):
+            ollama_models(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=0.3)
+        thread.join(30)
 
 
 def test_https_is_spoken_where_the_url_says_so() -> None:
