@@ -3,7 +3,7 @@
 Contestants do the same steps on the same wire: ``raw`` is ``http.client`` and ``json``; ``dspy.LM`` a hand-written loop
 over it as its documentation makes it; ``engine`` the same loop over our engine object alone; ``engine in LM`` over
 `dspy.LM` around that object. Each figure is the least of the rounds, which is what noise from other processes leaves
-alone. ``over X`` is what micro-agent costs over raw, divided by what X costs over raw.
+alone. ``over X`` is what micro-agent costs over raw, divided by what X costs over raw; ``whole/X`` divides all of it.
 """
 
 import argparse
@@ -15,41 +15,46 @@ from benchmarks.scripted_server import serving
 LENGTHS = (5, 20, 50)
 
 
+Table = dict[int, dict[str, float]]
+
+
+def measured(url: str, rounds: int) -> Table:
+    """Milliseconds a step, by the number of steps and by contestant."""
+    contestants = {
+        "raw": loops.raw_loop(url)[0],
+        "dspy.LM": loops.lm_loop(loops.bare_lm(url)),
+        "engine": loops.engine_loop(url),
+        "engine in LM": loops.lm_loop(loops.engine_lm(url)),
+        "micro-agent": loops.agent_loop(loops.agent(url)),
+    }
+    table: Table = {steps: dict.fromkeys(contestants, float("inf")) for steps in LENGTHS}
+    for steps, least in table.items():
+        runs = LENGTHS[-1] // steps  # as many steps a turn at every length
+        for turn in range(rounds + 1):
+            for name, loop in contestants.items():
+                begun = process_time()
+                for _ in range(runs):
+                    loop(steps)
+                spent = (process_time() - begun) / (runs * (steps + 1)) * 1000
+                if turn:  # the first round warms up
+                    least[name] = min(least[name], spent)
+    return table
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table, one contestant a line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
-    rounds = parser.parse_args().rounds
     with serving() as url:
-        contestants = {
-            "raw": loops.raw_loop(url)[0],
-            "dspy.LM": loops.lm_loop(loops.bare_lm(url)),
-            "engine": loops.engine_loop(url),
-            "engine in LM": loops.lm_loop(loops.engine_lm(url)),
-            "micro-agent": loops.agent_loop(loops.agent(url)),
-        }
-        rivals = ("dspy.LM", "engine", "engine in LM")
-        print(
-            "steps"
-            + "".join(f"{name + ' ms':>16}" for name in contestants)
-            + "".join(f"{'over ' + r:>18}" for r in rivals)
-        )
-        for steps in LENGTHS:
-            least = dict.fromkeys(contestants, float("inf"))
-            for turn in range(rounds + 1):
-                for name, loop in contestants.items():
-                    runs = LENGTHS[-1] // steps  # as many steps a turn at every length
-                    begun = process_time()
-                    for _ in range(runs):
-                        loop(steps)
-                    spent = (process_time() - begun) / (runs * (steps + 1)) * 1000
-                    if turn:  # the first round warms up
-                        least[name] = min(least[name], spent)
-            extra = {name: ms - least["raw"] for name, ms in least.items()}
-            ratios = (extra["micro-agent"] / extra[rival] for rival in rivals)
-            print(
-                f"{steps:5}" + "".join(f"{ms:16.3f}" for ms in least.values()) + "".join(f"{r:18.2f}" for r in ratios)
-            )
+        table = measured(url, parser.parse_args().rounds)
+    rows: dict[str, list[float]] = {f"{name}, ms": [table[n][name] for n in LENGTHS] for name in table[LENGTHS[0]]}
+    for rival in ("dspy.LM", "engine in LM", "engine"):
+        ours = [(least["micro-agent"], least[rival], least["raw"]) for least in table.values()]
+        rows[f"over {rival}"] = [(mine - raw) / (theirs - raw) for mine, theirs, raw in ours]
+        rows[f"whole/{rival}"] = [mine / theirs for mine, theirs, _ in ours]
+    print(f"{'steps':20}" + "".join(f"{steps:>9}" for steps in LENGTHS))
+    for name, values in rows.items():
+        print(f"{name:20}" + "".join(f"{value:9.3f}" if "ms" in name else f"{value:9.2f}" for value in values))
 
 
 if __name__ == "__main__":
