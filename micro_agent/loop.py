@@ -33,10 +33,12 @@ from micro_agent.unsettled import unanswered, unsettled
 from micro_agent.usage import add_call, add_tool
 
 IN_A_ROW = 3
-"""So many replies, all of them refused or all unreadable, with no tool step between end the run."""
+"""So many replies, all against a rule or all unreadable or bad calls, with no tool step between end the run."""
 
-_REFUSED = frozenset({POLICY_VIOLATION, VALIDATION_ERROR})
-_UNREAD = frozenset({MALFORMED_DECISION, NO_ACTION})
+_FORBIDDEN = frozenset({POLICY_VIOLATION})
+_BAD = frozenset({VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION})
+_BAD_CALL = {"unknown_tool": "UNKNOWN_TOOL", "bad_arguments": "VALIDATION_FAILED"}
+"""The codes of a call in text that is a bad one, as it would have on the wire."""
 _WEIGHT = (Stop, Violation, Warn, Amend)
 _Steps = Generator[Effect, Answer, None]
 
@@ -134,9 +136,9 @@ class AgentLoop:
         return None
 
     def _unreadable(self, error: Mapping[str, Any]) -> None:
-        marker = NO_ACTION if error["reason"] == "empty" else MALFORMED_DECISION
-        said = f"{error['seen']} {error['expected']}".strip()
-        self._step(marker, {"reason": error["reason"]}, said, error=str(error["reason"]).upper(), settles=True)
+        reason, said = error["reason"], f"{error['seen']} {error['expected']}".strip()
+        marker = VALIDATION_ERROR if reason in _BAD_CALL else NO_ACTION if reason == "empty" else MALFORMED_DECISION
+        self._step(marker, {"reason": reason}, said, error=_BAD_CALL.get(reason, reason.upper()), settles=True)
         self._stop_when_stuck()
 
     def _refuse(self, marker: str, call: ToolCall, observation: Any, error: str) -> None:
@@ -145,9 +147,9 @@ class AgentLoop:
 
     def _stop_when_stuck(self) -> None:
         """Replies are counted, not steps: three bad calls made at once left no chance to correct any."""
-        steps = [step for step in self.run.steps if step.is_tool or step.tool in _REFUSED | _UNREAD]
+        steps = [step for step in self.run.steps if step.is_tool or step.tool in _FORBIDDEN | _BAD]
         replies = [{step.tool for step in group} for _, group in groupby(steps, key=attrgetter("call"))][-IN_A_ROW:]
-        for kinds, reason in ((_REFUSED, "policy"), (_UNREAD, "malformed")):
+        for kinds, reason in ((_FORBIDDEN, "policy"), (_BAD, "malformed")):
             if len(replies) == IN_A_ROW and kinds.issuperset(chain(*replies)):
                 self._stop(Stop(reason, f"{IN_A_ROW} decisions in a row; the last: {steps[-1].observation}"))
 
@@ -173,7 +175,7 @@ class AgentLoop:
     ) -> Step:  # fmt: skip
         """Append a step; it belongs to the last reply if it answers one of its calls or ``settles`` it whole."""
         call = len(self.run.calls) - 1 if call_id is not None or settles else None
-        ok = error is None and tool not in _REFUSED | _UNREAD
+        ok = error is None and tool not in _FORBIDDEN | _BAD
         self.run.steps.append(
             Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok, error=error)
         )

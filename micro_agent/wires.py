@@ -24,6 +24,7 @@ from micro_agent.run import (
     POLICY_VIOLATION,
     REPETITION,
     SELF_CORRECTION,
+    VALIDATION_ERROR,
     WARNING,
     Mode,
     Run,
@@ -41,6 +42,7 @@ _SAYS = {
     POLICY_VIOLATION: "Policy: ",
     MALFORMED_DECISION: "Format: ",
     NO_ACTION: "Format: ",
+    VALIDATION_ERROR: "Format: ",
     WARNING: "Note: ",
     REPETITION: "Note: ",
     SELF_CORRECTION: "Note: ",
@@ -193,9 +195,9 @@ def _asked(step: View) -> tuple[str, dict[str, Any]]:
 
 
 def shown(step: View) -> str:
-    """What the model reads of a step."""
-    said = step["observation"] if isinstance(step["observation"], str) else as_json(step["observation"])
-    return encodable(_SAYS.get(step["tool"], "") + said)
+    """What the model reads of a step. Only words of the loop have its prefix, not the results of calls."""
+    said = step["observation"]
+    return encodable(_SAYS.get(step["tool"], "") + said) if isinstance(said, str) else as_json(said)
 
 
 def plain(part: Any) -> list[Any]:

@@ -157,6 +157,25 @@ def test_a_violation_before_finishing_is_told_and_the_run_goes_on(mode: Mode) ->
     assert told == {"role": "user", "content": "Policy: Use add first."}
 
 
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_a_bad_call_is_told_with_the_same_code_in_both_modes(mode: Mode) -> None:
+    say = call if mode == "native" else decision
+    script = [say("add", {"a": 1}), say("nope", {}), say("add", {"a": 1, "b": 2}), final("3")]
+    run, lm = ask(script, mode=mode)
+    assert tools_of(run) == [VALIDATION_ERROR, VALIDATION_ERROR, "add"]
+    assert [step.error for step in run.steps] == ["VALIDATION_FAILED", "UNKNOWN_TOOL", None]
+    assert "'b'" in lm.messages(1)[-1]["content"]
+    assert "'nope'" in lm.messages(2)[-1]["content"]
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_three_bad_calls_in_a_row_end_the_run(mode: Mode) -> None:
+    say = call if mode == "native" else decision
+    run, lm = ask([say("nope", {"n": n}) for n in range(4)], mode=mode)
+    assert (run.status, run.termination_reason) == ("stopped", "malformed")
+    assert len(lm.requests) == 3
+
+
 def test_three_violations_in_a_row_end_the_run() -> None:
     run, lm = ask([text("3")] * 4, rules=[always(BeforeFinish, Violation("Use add first."))])
     assert (run.status, run.termination_reason, run.answer, run.model_answer) == ("stopped", "policy", None, None)
