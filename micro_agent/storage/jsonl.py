@@ -133,8 +133,9 @@ def parse(raw: bytes) -> dict[str, Any]:
 
 
 def private_folder(path: Path) -> None:
-    """Make the folder, for this user alone, with the folders above it. Raises `OSError`."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make the folder, for this user alone, with the folders above it, unless it is there. Raises `OSError`."""
+    if not path.is_dir():
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def open_file(path: Path, flags: int = os.O_RDONLY) -> int:

@@ -83,7 +83,8 @@ class Mask:
 def mask_of(environ: Mapping[str, str] | None = None) -> Mask:
     """The mask for the secrets in ``environ`` (default: this process's environment, as it is now)."""
     values = os.environ if environ is None else environ
-    secrets = {name: value for name, value in values.items() if is_secret(name, value)}
+    named = {name: values[name] for name in values if _SECRET_NAME.search(name)}
+    secrets = {name: value for name, value in named.items() if is_secret(name, value)}
     forms = [form for name in sorted(secrets) for form in _forms(name, secrets[name])]
     distinct = {form.text: form for form in reversed(forms)}
     longest_first = sorted(distinct.values(), key=lambda form: (-len(form.text), form.name))

@@ -49,11 +49,14 @@ class Tool:
     """The function as it was written, where the handler is made from it; calling the tool calls this one."""
     schema: Schema = field(init=False, repr=False)
     """``parameters``, compiled."""
+    is_async: bool = field(init=False, repr=False)
+    """Whether the handler is a coroutine function."""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         _check_options(self)
         object.__setattr__(self, "schema", compile_schema(self.name, self.parameters))
+        object.__setattr__(self, "is_async", _is_async(self.handler))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function behind the tool, as if it were no tool: no validation, no timeout, no confirmation."""
@@ -66,12 +69,6 @@ class Tool:
         """The same tool: it cannot change, and what its handler holds (locks, connections) must not be doubled."""
         return self
 
-    @property
-    def is_async(self) -> bool:
-        """Whether the handler is a coroutine function."""
-        call = getattr(self.handler, "__call__", None)  # noqa: B004 the method itself is asked for
-        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
-
     def needs_confirmation(self, args: dict[str, Any]) -> bool:
         """Whether a person must agree to this call. A function that fails to say counts as yes, with a warning."""
         asked = self.requires_confirmation
@@ -83,6 +80,11 @@ class Tool:
             reason = f"{type(error).__name__}: {error}"
             _log.warning("tool %r: requires_confirmation failed (%s); asking for confirmation", self.name, reason)
             return True
+
+
+def _is_async(handler: Handler) -> bool:
+    call = getattr(handler, "__call__", None)  # noqa: B004 the method itself is asked for
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(call)
 
 
 def _check_name(name: object) -> None:
