@@ -73,6 +73,9 @@ class Planner:
                     return call
 
     def _wire(self) -> None:
+        self._demos = with_decision(self.predict.demos)
+        if not self._demos and self.mode == "json" and not self.bare:
+            self._demos = default_demos(tool.name for tool in self.tools)
         wire = NativeWire() if self.mode == "native" else JsonWire()
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits_of(self.lm).refuses_schema)
 
@@ -83,10 +86,7 @@ class Planner:
 
     def _inputs(self, run: Run) -> dict[str, Any]:
         self._view += [view_of(step, run) for step in run.steps[len(self._view) :]]
-        demos = with_decision(self.predict.demos)
-        if not demos and self.mode == "json" and not self.bare:
-            demos = default_demos(tool.name for tool in self.tools)
-        return {"question": run.question, "steps": list(self._view), "lm": self.lm, "demos": demos}
+        return {"question": run.question, "steps": list(self._view), "lm": self.lm, "demos": self._demos}
 
     def _adapted(self, run: Run, error: dspy.LMError) -> LMCall | None:
         """The text that a server threw away with its error, read; or ``None`` to ask again in a way it takes."""
