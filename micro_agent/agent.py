@@ -74,9 +74,12 @@ class MicroAgent(dspy.Module):
         """
         return drive(self._session(question, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
 
-    async def aask(self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None) -> Run:
+    async def aask(
+        self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
+        cancel: Cancel | None = None,
+    ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
-        return await adrive(self._session(question, limits=limits, emit=on_event))
+        return await adrive(self._session(question, limits=limits, emit=on_event, cancel=cancel))
 
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
         """`ask`, piece by piece: `StepTaken`, `AnswerText`, at last `Ended`. Leaving the iteration cancels the run."""
@@ -98,9 +101,9 @@ class MicroAgent(dspy.Module):
         """
         return drive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
 
-    async def aresume(self, run: Run | str, decision: Approval | None = None) -> Run:
+    async def aresume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
         """`resume`, awaited."""
-        return await adrive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=None))
+        return await adrive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
 
     def forward(self, question: str) -> dspy.Prediction:
         """`ask` as a DSPy program: ``Prediction(answer, trace, run)``, for any optimizer and ``dspy.Evaluate``."""

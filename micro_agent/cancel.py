@@ -14,10 +14,19 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 class Cancel(threading.Event):
-    """Set it from anywhere to end a run at its next effect; ``performing`` tells whether an effect is under way."""
+    """Set it from anywhere to end a run at its next effect; ``performing`` tells whether an effect is under way.
+
+    A run that is suspended instead does not end: it is left on record as it is, and can be resumed. The task of one
+    that is awaited is cancelled after that, which breaks off the effect under way.
+    """
 
     performing: bool = False
+    suspended: bool = False
     _broke_in: bool = False
+
+    def suspend(self) -> None:
+        """Leave the run at its next effect, to be resumed by whoever takes it up."""
+        self.suspended = True
 
     def interrupt(self, *_: object) -> None:
         """A SIGINT handler: cancels, and breaks into the effect under way, once, and never into the bookkeeping."""

@@ -202,11 +202,14 @@ def interrupted() -> Outcome:
 
 
 def drive(session: Session) -> Run:
-    """Perform a run's effects, blocking. Raises `RunInterrupted` after Ctrl-C, with the run on record."""
+    """Perform a run's effects, blocking. Raises `RunInterrupted` after Ctrl-C, with the run on record.
+
+    A run that is suspended comes back with status ``running``.
+    """
     broken = False
     with closing(session):
         effect = session.next(None)
-        while effect is not None:
+        while effect is not None and not session.cancel.suspended:
             try:
                 session.cancel.performing = True
                 answer = _perform(session, effect)
@@ -220,14 +223,19 @@ def drive(session: Session) -> Run:
 
 
 async def adrive(session: Session) -> Run:
-    """Perform a run's effects on the running event loop. A cancelled task leaves its run on record, then raises."""
+    """Perform a run's effects on the running event loop. A cancelled task leaves its run on record, then raises.
+
+    What is left is a run that has ended, or, if it was suspended before, one that can be resumed.
+    """
     broken = None
     with closing(session):
         effect = session.next(None)
-        while effect is not None:
+        while effect is not None and not session.cancel.suspended:
             try:
                 answer = await _aperform(session, effect)
             except asyncio.CancelledError as error:
+                if session.cancel.suspended:
+                    raise
                 answer, broken = session.cancelled(effect), error
             effect = session.next(answer)
     if broken is not None:
@@ -256,6 +264,8 @@ def _perform(session: Session, effect: Effect) -> Answer:
 
 
 async def _aperform(session: Session, effect: Effect) -> Answer:
+    if session.cancel.is_set():
+        return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
             started, scope = perf_counter(), session.scope()

@@ -1,5 +1,6 @@
 """Ctrl-C: the run ends, is on record, and says that it was interrupted."""
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from micro_agent import MicroAgent, Run, tool
+from micro_agent import MicroAgent, Run, configure_lm, tool
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, calls, text
 from micro_agent.traces import TraceStore
@@ -137,3 +138,70 @@ def test_a_handler_in_place_of_pythons_own_ends_the_run(store: TraceStore, tmp_p
     """)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "cancelled\n"
+
+
+def suspended_in_its_tool(store: TraceStore, *, asynchronous: bool) -> tuple[MicroAgent, Run]:
+    """A run that was suspended while its tool ran, as an agent with the rest of the script would find it."""
+    cancel = Cancel()
+
+    @tool
+    def leave() -> str:
+        """Suspend the run."""
+        cancel.suspend()
+        return "left"
+
+    agent = MicroAgent(tools=[leave], lm=ScriptedLM([call("leave", {}), text("Back again.")]), rules=[], traces=store)
+    run = asyncio.run(agent.aask("?", cancel=cancel)) if asynchronous else agent.ask("?", cancel=cancel)
+    return agent, run
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_suspended_run_is_left_as_it_is_and_goes_on_when_it_is_resumed(store: TraceStore, asynchronous: bool) -> None:
+    agent, run = suspended_in_its_tool(store, asynchronous=asynchronous)
+    assert (run.status, run.termination_reason, [step.observation for step in run.steps]) == ("running", None, ["left"])
+    assert list(store.ids()) == []
+    assert [(one.id, one.status, one.busy) for one in store.open_runs()] == [(run.id, "running", False)]
+    resumed = agent.resume(run.id)
+    assert (resumed.status, resumed.answer, len(resumed.steps)) == ("completed", "Back again.", 1)
+
+
+def test_a_task_that_is_cancelled_after_it_was_suspended_ends_nothing(store: TraceStore) -> None:
+    cancel = Cancel()
+
+    async def leave_during_the_call() -> None:
+        asked = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def reply(request: Received) -> Reply:
+            loop.call_soon_threadsafe(asked.set)
+            return text("Too late.", delay_s=20)
+
+        with ModelServer(reply) as server:
+            lm = configure_lm("openai", "scripted", server.openai_url, "k")
+            task = asyncio.create_task(MicroAgent(tools=[], lm=lm, rules=[], traces=store).aask("?", cancel=cancel))
+            await asked.wait()
+            cancel.suspend()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(leave_during_the_call())
+    (left,) = store.open_runs()
+    assert (left.status, left.busy, list(store.ids())) == ("running", False, [])
+    resumed = MicroAgent(tools=[], lm=ScriptedLM([text("In time.")]), rules=[], traces=store).resume(left.id)
+    assert resumed.answer == "In time."
+
+
+def test_a_run_that_is_awaited_ends_when_it_is_cancelled_from_outside(store: TraceStore) -> None:
+    cancel = Cancel()
+
+    @tool
+    def stop() -> str:
+        """Cancel the run."""
+        cancel.set()
+        return "stopped"
+
+    lm = ScriptedLM([call("stop", {}), text("Not asked for.")])
+    run = asyncio.run(MicroAgent(tools=[stop], lm=lm, rules=[], traces=store).aask("?", cancel=cancel))
+    assert (run.status, run.termination_reason, len(run.calls)) == ("stopped", "cancelled", 1)
+    assert store.load(run.id).status == "stopped"
