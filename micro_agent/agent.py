@@ -82,7 +82,7 @@ class MicroAgent(dspy.Module):
         return await adrive(self._session(question, limits=limits, emit=on_event, cancel=cancel))
 
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
-        """`ask`, piece by piece: `StepTaken`, `AnswerText`, at last `Ended`. Leaving the iteration cancels the run."""
+        """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
         cancel = Cancel()
         return streaming.stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel), cancel)
 

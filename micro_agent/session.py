@@ -41,6 +41,7 @@ class Session:
     confirm: Confirmation = "pause"
     decided: Approval | None = None
     """A decision given beforehand, for the question that a paused run was left with."""
+    on_start: Callable[[], None] = lambda: None
     on_step: OnStep = lambda step: None
     on_end: Callable[[], None] = lambda: None
     answer_filter: AnswerFilter | None = None
@@ -67,6 +68,8 @@ class Session:
     def next(self, answer: Answer | None) -> Effect | None:
         """Give the loop its answer; write down what came of it; return the next effect, ``None`` at the end."""
         self._started = False
+        if answer is None:
+            self.on_start()
         try:
             effect = self._effects.send(answer)  # pyright: ignore[reportArgumentType]
         except StopIteration:

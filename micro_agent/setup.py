@@ -22,7 +22,7 @@ from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session
 from micro_agent.storage.journal import Journal
-from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, StepTaken
+from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, Started, StepTaken
 from micro_agent.tools import Tool, digest
 from micro_agent.traces import TraceStore
 
@@ -114,7 +114,8 @@ def _stream(session: Session, emit: OnEvent) -> None:
         answer.finish(run.answer)
         emit(Ended(run))
 
-    session.on_step, session.on_end = (lambda step: emit(StepTaken(step))), end
+    session.on_start, session.on_end = (lambda: emit(Started(run.id))), end
+    session.on_step = lambda step: emit(StepTaken(step))
 
 
 def _limits(run: Run) -> Limits:

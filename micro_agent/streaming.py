@@ -15,6 +15,13 @@ from micro_agent.run import Mode, Run, Step
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """The run began and has its id; the first event."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepTaken:
     """A step was recorded."""
 
@@ -35,7 +42,7 @@ class Ended:
     run: Run
 
 
-StreamEvent = StepTaken | AnswerText | Ended
+StreamEvent = Started | StepTaken | AnswerText | Ended
 OnEvent = Callable[[StreamEvent], None]
 
 _JSON_ANSWER = pattern(r'\s*\{\s*"final"\s*:\s*\{\s*"answer"\s*:\s*"')

@@ -12,7 +12,7 @@ from micro_agent import MicroAgent, Run, configure_lm
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.rules import Amend, BeforeFinish, Event, Verdict
 from micro_agent.run import Mode
-from micro_agent.streaming import AnswerFilter, AnswerText, Ended, StepTaken, StreamEvent
+from micro_agent.streaming import AnswerFilter, AnswerText, Ended, Started, StepTaken, StreamEvent
 from micro_agent.testing import ModelServer, Reply, ScriptedLM, call, decision, final, text
 from micro_agent.traces import TraceStore
 
@@ -47,11 +47,12 @@ def test_steps_come_first_then_the_answer_in_pieces_then_the_end(mode: Mode, pro
         events = events_of(MicroAgent(tools=[add], lm=lm, mode=mode, rules=[]), asynchronous)
         assert [request.body and request.body["stream"] for request in server.chats] == [True, True]
     kinds = [type(event) for event in events]
-    assert kinds == [StepTaken, *[AnswerText] * (len(kinds) - 2), Ended]
+    assert kinds == [Started, StepTaken, *[AnswerText] * (len(kinds) - 3), Ended]
     assert len(kinds) > 4
     assert "".join(said(events)) == ANSWER
     assert isinstance(events[-1], Ended)
     assert events[-1].run.answer == ANSWER
+    assert events[0] == Started(events[-1].run.id)
 
 
 @pytest.mark.parametrize(

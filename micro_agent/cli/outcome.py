@@ -10,7 +10,7 @@ from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.cli.messages import print_record, print_text, say
 from micro_agent.replay import step_line, whole_call
 from micro_agent.run import Run, Step
-from micro_agent.streaming import AnswerText, StepTaken, StreamEvent
+from micro_agent.streaming import AnswerText, Ended, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
 _CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
@@ -80,6 +80,8 @@ class Printer:
         elif isinstance(event, StepTaken):
             self._finish_line()
             print_step(event.step)
+        elif not isinstance(event, Ended):
+            return
         elif (answer := event.run.answer) is not None:
             if not answer.startswith(self._said):
                 self._finish_line()

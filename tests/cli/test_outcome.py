@@ -8,7 +8,7 @@ from micro_agent.cli.messages import log_from
 from micro_agent.cli.outcome import Printer, print_step
 from micro_agent.replay import printable, step_line
 from micro_agent.run import Run, Step
-from micro_agent.streaming import AnswerText, Ended, StepTaken
+from micro_agent.streaming import AnswerText, Ended, Started, StepTaken, StreamEvent
 
 STEP = StepTaken(Step(tool="calculator", args={"expression": "2*8"}, observation={"result": 16}))
 
@@ -20,7 +20,7 @@ def ended(answer: str | None) -> Ended:
 @pytest.mark.parametrize(
     ("events", "printed"),
     [
-        ([AnswerText("It is "), AnswerText("16."), ended("It is 16.")], "It is 16.\n"),
+        ([Started("0" * 32), AnswerText("It is "), AnswerText("16."), ended("It is 16.")], "It is 16.\n"),
         ([AnswerText("It is 16."), ended("It is 16. (calculator: 16)")], "It is 16. (calculator: 16)\n"),
         ([AnswerText("Let me see."), STEP, ended("16")], "Let me see.\n16\n"),
         ([AnswerText("a draft"), ended("16")], "a draft\n16\n"),
@@ -30,7 +30,7 @@ def ended(answer: str | None) -> Ended:
     ],
 )
 def test_text_is_printed_once_and_ends_with_the_answer(
-    events: list[AnswerText | StepTaken | Ended], printed: str, capsys: pytest.CaptureFixture[str]
+    events: list[StreamEvent], printed: str, capsys: pytest.CaptureFixture[str]
 ):
     printer = Printer()
     for event in events:

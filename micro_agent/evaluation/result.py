@@ -1,0 +1,82 @@
+"""What an eval writes down: a header, then one result a trial. A result can be scored again without anything else."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from micro_agent.evaluation.task import Task
+from micro_agent.run import Run, new_id, utc_now
+
+SCHEMA_VERSION = 1
+
+
+class _Data(BaseModel):
+    """Unknown keys are kept, so that a file of a newer version survives being read and written by this one."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+
+class Rubric(_Data):
+    """How much each check counts. A task's score is the weighted share of its checks that pass, from 0 to 1."""
+
+    version: int = 1
+    weights: dict[str, float] = Field(
+        default_factory=lambda: dict.fromkeys(("contains", "number", "regex", "key", "tools", "observed"), 1.0)
+    )
+    """By the name of the check. A check of weight 0 is made and shown and does not count."""
+    pass_score: float = Field(default=1.0, gt=0, le=1)
+    """A run that completed is a success from this score on."""
+
+
+class Header(_Data):
+    """The first line of a result file: what was to be done."""
+
+    kind: Literal["header"] = "header"
+    schema_version: int = SCHEMA_VERSION
+    id: str = Field(default_factory=new_id)
+    ts: str = Field(default_factory=utc_now)
+    dataset: str
+    """The file that the tasks came from, as it was named."""
+    dataset_sha256: str
+    tasks: list[str]
+    """The ids of the tasks that were drawn, in the order of asking."""
+    epochs: int = 1
+    seed: int = 0
+    """What the tasks were drawn with; epoch k of ``epochs`` > 1 asks the model with seed + k."""
+    rubric: Rubric = Field(default_factory=Rubric)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Provider, model, base URL, mode, limits, sampling settings and digests that the runs were asked for with."""
+
+
+class Check(_Data):
+    """One expectation of a task, and whether the run met it."""
+
+    name: str
+    """``contains number regex key tools observed``."""
+    passed: bool
+    detail: str = ""
+    """Of a check that failed: what was expected and what was found, in one line."""
+
+
+class Result(_Data):
+    """One trial: a task asked once. ``run`` is the record without its ``calls``, which stand in the trace."""
+
+    kind: Literal["result"] = "result"
+    task: Task
+    epoch: int = 0
+    seed: int | None = None
+    """The sampling seed that was sent; ``None`` if none was."""
+    run: Run
+    models: list[str] = Field(default_factory=list[str])
+    """The models that the server said answered, in the order of their first reply."""
+    trace: str | None = None
+    wall_s: float
+    """Seconds from asking to the end, as the clock on the wall has it."""
+    checks: list[Check]
+    score: float
+    success: bool
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What is unique in a result file: the task and the epoch. Of two with the same key the later one counts."""
+        return self.task.id, self.epoch

@@ -1,0 +1,75 @@
+"""A task of a dataset: a question, and what a right answer to it shows."""
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+EXPECTATIONS = (
+    "expect_contains", "expect_number", "expect_regex", "expect_key", "expect_tools", "expect_observed",
+)  # fmt: skip
+"""The fields of a `Task` that are checked, one scorer each."""
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _as_number(value: Any) -> Any:
+    return {"value": value} if isinstance(value, int | float | str) and not isinstance(value, bool) else value
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ExpectedNumber(_Strict):
+    """A number that the answer has to show."""
+
+    value: float = Field(allow_inf_nan=False)
+    tolerance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """How far off a number in the answer may be, absolute. ``None``: exact, or rounded to the digits shown."""
+
+
+Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Texts = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]
+
+
+class Task(_Strict):
+    """One task. At least one expectation is needed; all of them must hold."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    """Unique in its dataset; results of two evals are paired by it."""
+    question: str = Field(min_length=1)
+    tags: Annotated[
+        list[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]], BeforeValidator(_as_list)
+    ] = []
+    expect_contains: Annotated[Texts, Field(min_length=1)] | None = None
+    """Texts that stand in the model's answer, upper and lower case alike."""
+    expect_number: Annotated[ExpectedNumber, BeforeValidator(_as_number)] | None = None
+    """A number that the model's answer shows: ``16``, or ``{value: 3.14, tolerance: 0.01}``."""
+    expect_regex: str | None = Field(default=None, min_length=1)
+    """A Python regular expression that is found in the model's answer."""
+    expect_key: Annotated[Texts, Field(min_length=1)] | None = None
+    """Keys of the observation of a tool that succeeded; ``a.b`` is the key ``b`` of the object under ``a``."""
+    expect_tools: Texts | None = None
+    """Tools that were called and succeeded, in any order, others beside them; ``[]``: no tool was called."""
+    expect_observed: Annotated[Texts, Field(min_length=1)] | None = None
+    """Tools whose last value stands in the model's answer: for what nobody knows beforehand, such as the time."""
+    note: str | None = None
+    """For people: what the task is there for."""
+
+    @model_validator(mode="after")
+    def _checks_something(self) -> Self:
+        if all(getattr(self, name) is None for name in EXPECTATIONS):
+            raise ValueError(f"nothing is expected of it; give one of {', '.join(EXPECTATIONS)}")
+        return self
+
+    @model_validator(mode="after")
+    def _regex_compiles(self) -> Self:
+        if self.expect_regex is not None:
+            try:
+                re.compile(self.expect_regex)
+            except re.error as error:
+                raise ValueError(f"expect_regex is no regular expression: {error}") from error
+        return self
