@@ -1,6 +1,6 @@
 """What an eval writes down: a header, then one result a trial. A result can be scored again without anything else."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,7 +20,7 @@ class Rubric(_Data):
     """How much each check counts. A task's score is the weighted share of its checks that pass, from 0 to 1."""
 
     version: int = 1
-    weights: dict[str, float] = Field(
+    weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
         default_factory=lambda: dict.fromkeys(("contains", "number", "regex", "key", "tools", "observed"), 1.0)
     )
     """By the name of the check. A check of weight 0 is made and shown and does not count."""

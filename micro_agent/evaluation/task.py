@@ -20,19 +20,29 @@ def _as_number(value: Any) -> Any:
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # The texts under the fields become the descriptions in the JSON Schema (`micro_agent.evaluation.schema`).
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class ExpectedNumber(_Strict):
     """A number that the answer has to show."""
 
-    value: float = Field(allow_inf_nan=False)
+    # Integers stay whole: the nearest float to 2**64 is shown with other digits.
+    value: int | Annotated[float, Field(allow_inf_nan=False)]
     tolerance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """How far off a number in the answer may be, absolute. ``None``: exact, or rounded to the digits shown."""
+    """How far off a number in the answer may be, absolute. Without it: exact, or rounded to the digits shown."""
 
 
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-Texts = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]
+Tags = Annotated[list[Tag], BeforeValidator(_as_list, json_schema_input_type=Tag | list[Tag])]
+Text = Annotated[str, Field(pattern=r"\S")]
+Texts = Annotated[list[Text], BeforeValidator(_as_list, json_schema_input_type=Text | list[Text])]
+SomeTexts = Annotated[
+    list[Text],
+    Field(min_length=1),
+    BeforeValidator(_as_list, json_schema_input_type=Text | Annotated[list[Text], Field(min_length=1)]),
+]
+Number = Annotated[ExpectedNumber, BeforeValidator(_as_number, json_schema_input_type=float | ExpectedNumber)]
 
 
 class Task(_Strict):
@@ -40,21 +50,21 @@ class Task(_Strict):
 
     id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     """Unique in its dataset; results of two evals are paired by it."""
-    question: str = Field(min_length=1)
-    tags: Annotated[
-        list[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]], BeforeValidator(_as_list)
-    ] = []
-    expect_contains: Annotated[Texts, Field(min_length=1)] | None = None
+    question: str = Field(pattern=r"\S")
+    """What the agent is asked, as it stands here."""
+    tags: Tags = []
+    """What kind of task it is; results are counted by tag, and ``--tag`` chooses by them."""
+    expect_contains: SomeTexts | None = None
     """Texts that stand in the model's answer, upper and lower case alike."""
-    expect_number: Annotated[ExpectedNumber, BeforeValidator(_as_number)] | None = None
+    expect_number: Number | None = None
     """A number that the model's answer shows: ``16``, or ``{value: 3.14, tolerance: 0.01}``."""
     expect_regex: str | None = Field(default=None, min_length=1)
     """A Python regular expression that is found in the model's answer."""
-    expect_key: Annotated[Texts, Field(min_length=1)] | None = None
+    expect_key: SomeTexts | None = None
     """Keys of the observation of a tool that succeeded; ``a.b`` is the key ``b`` of the object under ``a``."""
     expect_tools: Texts | None = None
     """Tools that were called and succeeded, in any order, others beside them; ``[]``: no tool was called."""
-    expect_observed: Annotated[Texts, Field(min_length=1)] | None = None
+    expect_observed: SomeTexts | None = None
     """Tools whose last value stands in the model's answer: for what nobody knows beforehand, such as the time."""
     note: str | None = None
     """For people: what the task is there for."""
@@ -70,6 +80,6 @@ class Task(_Strict):
         if self.expect_regex is not None:
             try:
                 re.compile(self.expect_regex)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"expect_regex is no regular expression: {error}") from error
         return self
