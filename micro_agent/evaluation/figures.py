@@ -87,7 +87,11 @@ class Flip(_Data):
 
 
 class Paired(_Data):
-    """A quantity in both evals on the same tasks: means and the mean of the differences (b minus a)."""
+    """A quantity in both evals on the same tasks: means and the mean of the differences (b minus a).
+
+    A pair is the means of a task's trials. All figures are over the pairs where both are known, ``None`` without one.
+    ``low`` and ``high`` are ``None`` where the differences do not vary.
+    """
 
     n: int
     """Pairs where both are known."""
@@ -105,12 +109,14 @@ class Comparison(_Data):
     a: Summary
     b: Summary
     tasks: int
-    """Tasks in both."""
+    """Tasks that have a result in both and are the same in both: those that are compared."""
     only_a: list[str]
+    """Tasks that have a result in a alone."""
     only_b: list[str]
     changed: list[str]
     """Tasks whose question or expectations differ between the two; they are left out."""
     a_rate: Rate
+    """Over the tasks compared, all weighing the same: ``hits`` is the sum of their success rates, ``n`` the tasks."""
     b_rate: Rate
     difference: float | None
     low: float | None
