@@ -58,7 +58,17 @@ def holds_number(answer: str, value: float) -> bool:
         value: Finite, and of at most 4000 digits.
     """
     exact = Fraction(repr(value))
-    return any(_is(shown, exact) for shown in (*_shown_in_digits(answer), *_shown_in_words(answer)))
+    return any(_is(shown, exact) for shown in _shown(answer))
+
+
+def numbers_in(answer: str) -> list[Fraction]:
+    """The numbers that the answer shows, read as `holds_number` does; a percentage also as its hundredth."""
+    return [shown.value for shown in _shown(answer)]
+
+
+def _shown(answer: str) -> Iterator[_Shown]:
+    yield from _shown_in_digits(answer)
+    yield from _shown_in_words(answer)
 
 
 def _is(shown: _Shown, exact: Fraction) -> bool:

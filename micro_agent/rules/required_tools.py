@@ -15,7 +15,7 @@ from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Verdict, Viola
 from micro_agent.run import Run, Step
 from micro_agent.usage import NEVER_RAN
 
-__all__ = ["check", "implied"]
+__all__ = ["check", "holds_last_value", "implied", "last_observation"]
 
 # A model must be able to report that something cannot be computed, so failed calls count from this number on.
 _FAILURES_THAT_COUNT = 2
@@ -51,13 +51,28 @@ def _used(steps: Iterable[Step], tool: str) -> bool:
     return any(step.ok for step in calls) or len(calls) >= _FAILURES_THAT_COUNT
 
 
+def last_observation(run: Run, tool: str) -> Any:
+    """What the tool returned the last time it succeeded; ``None`` if it never did."""
+    return next((step.observation for step in reversed(run.steps) if step.tool == tool and step.ok), None)
+
+
+def holds_last_value(run: Run, tool: str, answer: str) -> bool | None:
+    """Whether the answer holds the last value of `calculator` or `now`: a number as shown, a moment by date or minute.
+
+    ``None`` where there is no such value: the tool never succeeded, is another one, or returned no number or moment.
+    """
+    last = last_observation(run, tool)
+    known = _number(last) if tool == CALCULATOR else _moment(_seen(last)) if tool == NOW else None
+    return None if known is None else not _left_out(run, tool, answer)
+
+
 def _left_out(run: Run, tool: str, answer: str) -> str:
     """``(calculator: 16)`` when the tool's last value is not in the answer, else nothing."""
-    last = next((step.observation for step in reversed(run.steps) if step.tool == tool and step.ok), None)
+    last = last_observation(run, tool)
     if tool == CALCULATOR:
         value = _number(last)
         return "" if value is None or holds_number(answer, value) else f"(calculator: {value!r})"
-    seen = cast("dict[str, Any]", last) if isinstance(last, dict) else {"iso": last}
+    seen = _seen(last)
     moment = _moment(seen)
     if moment is None or _moment_in(answer, moment, run.question) or _unix_in(answer, seen.get("unix")):
         return ""
@@ -74,6 +89,10 @@ def _number(observation: object) -> float | None:
     # Longer integers than Python would write (4300 digits), infinities and NaN cannot be shown.
     shown = abs(observation) < 10**4000 if isinstance(observation, int) else isfinite(observation)
     return observation if shown else None
+
+
+def _seen(observation: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", observation) if isinstance(observation, dict) else {"iso": observation}
 
 
 def _moment(seen: dict[str, Any]) -> datetime | None:

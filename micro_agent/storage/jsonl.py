@@ -19,8 +19,9 @@ from pydantic import BaseModel
 from micro_agent.errors import StorageError
 
 _BOM = b"\xef\xbb\xbf"
-_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_LINE_ENDS = ("\x85", "\u2028", "\u2029")
 """What other readers (`str.splitlines`) take for ends of lines; JSON allows them in strings as they are."""
+_ESCAPED = {ord(end): f"\\u{ord(end):04x}" for end in _LINE_ENDS}
 _ADVICE = {
     errno.ENOSPC: "free some space on that disk",
     errno.EDQUOT: "free some space: the quota is used up",
@@ -66,8 +67,8 @@ def encode(data: Any) -> bytes:
         except ValueError:
             data = _finite(data)
             text = _UTF8.encode(data)
-        if not text.isascii():
-            text = text.translate(_LINE_ENDS)
+        if any(end in text for end in _LINE_ENDS):
+            text = text.translate(_ESCAPED)
         try:
             return text.encode() + b"\n"
         except UnicodeEncodeError:
