@@ -1,0 +1,194 @@
+"""`micro-agent eval`: tasks asked, scored, counted, reported and compared."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from micro_agent.cli.ask import Mode
+from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.options import BaseUrl, Json, TracesDir, option, settings, store_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from micro_agent.evaluation.figures import Summary
+    from micro_agent.evaluation.rescore import Rescored
+
+TASKS = Path("evals/tasks.yaml")
+_NAMES = 10
+
+app = typer.Typer(help="Ask tasks, score and count the answers.", no_args_is_help=True, rich_markup_mode=None)
+_File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A result file.")]
+
+
+@app.command(
+    epilog="Exit codes: 0 done, 1 the eval failed, 2 usage, 3 stopped by --limit-cost, 100 under the threshold, "
+    "130 interrupted. Environment: as `ask`."
+)
+def run(
+    context: typer.Context,
+    tasks: Annotated[Path, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="YAML, JSONL or CSV.")] = TASKS,
+    n: Annotated[int | None, option("--n", metavar="N", env="MICRO_AGENT_N", help="Draw so many tasks.", min=1)] = None,
+    tag: Annotated[list[str] | None, option(metavar="T", env="MICRO_AGENT_TAG", help="Tasks with this tag.")] = None,
+    seed: Annotated[int | None, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and model.")] = None,
+    epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Ask each so often.", min=1)] = 1,
+    concurrency: Annotated[int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Tasks at once.", min=1)] = 4,
+    rubrics: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_RUBRICS", help="[rubrics.yaml beside the tasks]")
+    ] = None,
+    limit_cost: Annotated[
+        float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
+    ] = None,
+    timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
+    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions a task.")] = 6,
+    provider: Annotated[
+        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm, mock.")
+    ] = None,
+    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    base_url: BaseUrl = None,
+    mode: Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native or json.")] = Mode.auto,
+    use_tool_calls: Annotated[
+        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
+    ] = None,
+    out: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_OUT", help="[evals/results/TIME-ID.jsonl]")
+    ] = None,
+    resume: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_RESUME", help="Go on with a result file.")
+    ] = None,
+    retry_errors: Annotated[
+        bool, option("--retry-errors", env="MICRO_AGENT_RETRY_ERRORS", help="Ask failed ones again.")
+    ] = False,
+    threshold: Annotated[
+        float | None, option(metavar="R", env="MICRO_AGENT_THRESHOLD", help="Success wanted, 0 to 1.")
+    ] = None,
+    traces_dir: TracesDir = None,
+    as_json: Json = False,
+) -> None:
+    """Ask the tasks of a file, and score the answers."""
+    from micro_agent.cli import eval_plan, eval_run
+    from micro_agent.errors import ConfigurationError
+
+    found = settings()
+    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
+    if native is not None and mode is Mode.auto:
+        mode = Mode.native if native else Mode.json
+    asked = eval_plan.Asked(
+        tasks, n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model, base_url, mode.value
+    )
+    bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
+    if resume is None:
+        if retry_errors:
+            raise ConfigurationError("--retry-errors goes with --resume FILE: it asks again what failed there")
+        plan = eval_plan.made(out, asked, found)
+    else:
+        if out is not None:
+            raise ConfigurationError("--resume goes on in its own file: leave --out out")
+        plan = eval_plan.taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
+    eval_run.report(plan, bounds, store_of(found, traces_dir), as_json=as_json)
+
+
+@app.command()
+def report(
+    file: _File,
+    html: Annotated[Path | None, option(metavar="OUT", env="MICRO_AGENT_HTML", help="Write a page instead.")] = None,
+    baseline: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_BASELINE", help="Compare with it, on the page.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the figures of a result file, or write a page."""
+    from micro_agent.errors import ConfigurationError
+
+    settings()
+    if html is None and baseline is not None:
+        raise ConfigurationError("--baseline goes with --html; without: micro-agent eval compare BASELINE FILE")
+    if html is None or as_json:
+        _show(_summary(file), as_json=as_json)
+    if html is None:
+        return
+    from micro_agent.evaluation.report import write_report
+
+    write_report(html, file, baseline=baseline)
+    say(f"Report: {html}")
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", show_default=False, help="A result file.")],
+    b: Annotated[Path, typer.Argument(metavar="B", show_default=False, help="The one that may be better.")],
+    as_json: Json = False,
+) -> None:
+    """Compare two evals on the tasks that both have."""
+    from micro_agent.evaluation.compare import compare
+    from micro_agent.evaluation.results import read_results
+    from micro_agent.evaluation.wording import comparison_lines
+
+    settings()
+    comparison = compare(read_results(a), read_results(b))
+    if as_json:
+        typer.echo(comparison.model_dump_json())
+    else:
+        print_text("\n".join(comparison_lines(comparison)))
+
+
+@app.command()
+def score(
+    file: _File,
+    rubrics: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_RUBRICS", help="How checks count [as in FILE].")
+    ] = None,
+    tasks: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="Expectations [those in FILE].")
+    ] = None,
+    out: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_OUT", help="[FILE with .rescored.jsonl]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Score a result file again, without a model."""
+    from micro_agent.evaluation.datasets import load_tasks
+    from micro_agent.evaluation.rescore import rescore
+    from micro_agent.evaluation.rubrics import load_rubric
+
+    settings()
+    target = out or file.with_suffix(".rescored.jsonl")
+    done = rescore(file, target, load_rubric(rubrics) if rubrics else None, load_tasks(tasks) if tasks else None)
+    _show(_summary(target), as_json=as_json)
+    for line in (*done.faults, *_differences(done)):
+        say(line)
+    say(f"Results: {target}")
+
+
+def _differences(done: "Rescored") -> "Iterator[str]":
+    yield f"Of {done.trials} trials {len(done.gained)} became a success and {len(done.lost)} are none any more."
+    for names, what in (
+        (done.renewed, "are judged by new expectations"),
+        (done.other_question, "ask something else now and are judged as before"),
+        (done.not_in_dataset, "are not in that file and are judged as before"),
+    ):
+        if names:
+            yield f"{len(names)} tasks {what}: {', '.join(sorted(names)[:_NAMES])}{' …' if len(names) > _NAMES else ''}"
+
+
+def _said(context: typer.Context) -> frozenset[str]:
+    """The options that stand on the command line, as opposed to defaults and the environment."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+
+
+def _summary(file: Path) -> "Summary":
+    from micro_agent.evaluation.results import read_results
+    from micro_agent.evaluation.summary import summarize
+
+    return summarize(*read_results(file))
+
+
+def _show(summary: "Summary", *, as_json: bool) -> None:
+    from micro_agent.evaluation.wording import summary_lines
+
+    if as_json:
+        typer.echo(summary.model_dump_json())
+    else:
+        print_text("\n".join(summary_lines(summary)))

@@ -1,0 +1,192 @@
+"""What an eval is going to do: made from options, or taken up from the header of a result file."""
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from micro_agent import MicroAgent, __version__, configure_lm
+from micro_agent.cli.options import tools_of
+from micro_agent.errors import ConfigurationError
+from micro_agent.evaluation.datasets import draw, load_tasks
+from micro_agent.evaluation.result import Header, Rubric
+from micro_agent.evaluation.results import ResultFile
+from micro_agent.evaluation.rubrics import load_rubric
+from micro_agent.evaluation.task import Task
+from micro_agent.evaluation.trials import Trial, remaining, trials
+from micro_agent.models.identity import provider_of, traits_of
+from micro_agent.models.settings import PROVIDERS, Settings
+from micro_agent.rules.limits import Limits
+from micro_agent.setup import compiled_demos
+from micro_agent.tools import Tool, digest
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options that say what an eval does. ``timeout`` is in seconds a task."""
+
+    tasks: Path
+    n: int | None
+    tags: tuple[str, ...]
+    seed: int | None
+    epochs: int
+    rubrics: Path | None
+    timeout: float | None
+    max_steps: int
+    provider: str | None
+    model: str | None
+    base_url: str | None
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An eval that can start: the open file, what is to be asked, and who answers (for a seed)."""
+
+    file: ResultFile
+    todo: list[Trial]
+    agent_for: Callable[[int | None], MicroAgent]
+
+
+def made(out: Path | None, asked: Asked, found: Settings) -> Plan:
+    """A new eval, its file created.
+
+    Raises:
+        ConfigurationError: An option or a file is wrong, or the model cannot be used; nothing was written.
+        StorageError: The file cannot be written.
+    """
+    dataset = load_tasks(asked.tasks)
+    seed = asked.seed or 0
+    tasks = list(draw(dataset.tasks, asked.n, seed, asked.tags))
+    lm = configure_lm(asked.provider, asked.model, asked.base_url, settings=found, fallback=False)
+    tools = tools_of(found)
+    seeded = asked.epochs > 1 or asked.seed is not None
+    header = Header(
+        dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
+        seed=seed, rubric=_rubric(asked), settings={
+            "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
+            "mode": asked.mode, "max_steps": asked.max_steps, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
+            "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
+            "llm_timeout": found.llm_timeout, "version": __version__, "digests": _digests(tools, found),
+        },
+    )  # fmt: skip
+    agent_for = _agents(header, lm, tools, found)
+    file = ResultFile.create(out or _place(header), header)
+    return Plan(file, _todo(tasks, file), agent_for)
+
+
+def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *, retry_errors: bool) -> Plan:
+    """The eval of a result file, which goes on with what its header says. ``said``: the options that were given.
+
+    Raises:
+        ConfigurationError: An option, the tasks, the tools or the demos differ from what the file was begun with.
+        RunBusy: Another process writes to the file.
+        StorageError: It cannot be read or written.
+    """
+    file = ResultFile.resume(path)
+    try:
+        header = file.header
+        if header.settings.get("provider") not in PROVIDERS:
+            raise ConfigurationError(f"{path} was not made by `micro-agent eval run`: it cannot go on with it")
+        _refuse_conflicts(path, header, asked, said)
+        tasks = _same_tasks(path, header, asked.tasks if "tasks" in said else Path(header.dataset))
+        found = found.model_copy(
+            update={
+                "llm_timeout": header.settings["llm_timeout"],
+                "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
+            }
+        )
+        tools = tools_of(found)
+        for what, now in _digests(tools, found).items():
+            if header.settings["digests"][what] != now:
+                raise ConfigurationError(f"the {what} are not those that {path} was begun with: start another eval")
+        return Plan(
+            file,
+            _todo(tasks, file, retry_errors=retry_errors),
+            _agents(header, _same_model(header, found), tools, found),
+        )
+    except BaseException:
+        file.close()
+        raise
+
+
+def _todo(tasks: list[Task], file: ResultFile, *, retry_errors: bool = False) -> list[Trial]:
+    header = file.header
+    every = trials(tasks, header.epochs, header.seed, seeded=header.settings["seeded"])
+    return remaining(every, file, retry_errors=retry_errors)
+
+
+def _rubric(asked: Asked) -> Rubric:
+    beside = asked.tasks.with_name("rubrics.yaml")
+    return load_rubric(asked.rubrics or (beside if beside.exists() else None))
+
+
+def _place(header: Header) -> Path:
+    moment = header.ts[:19].replace("-", "").replace(":", "") + "Z"
+    return Path("evals", "results", f"{moment}-{header.id[:8]}.jsonl")
+
+
+def _digests(tools: dict[str, Tool], found: Settings) -> dict[str, str]:
+    demos = compiled_demos(None, found).model_dump_json()
+    return {"tools": digest(tools), "demos": sha256(demos.encode()).hexdigest()}
+
+
+def _agents(
+    header: Header, lm: Any, tools: dict[str, Tool], found: Settings
+) -> Callable[[int | None], MicroAgent]:  # fmt: skip
+    asked = header.settings
+    limits = Limits(max_steps=asked["max_steps"], max_time=asked["max_time"])
+    traits_of(lm)  # what a server refuses is noted beside the original, for all copies
+
+    def agent_for(seed: int | None) -> MicroAgent:
+        own = lm if seed is None else lm.copy(seed=seed)
+        return MicroAgent(
+            list(tools.values()), own, asked["mode"], limits=limits, traces=None, confirm="never", settings=found
+        )
+
+    return agent_for
+
+
+def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[str]) -> None:
+    old = header.settings
+    pairs: dict[str, tuple[Any, Any]] = {
+        "n": (asked.n, len(header.tasks)), "tag": (list(asked.tags), old["tags"]), "seed": (asked.seed, header.seed),
+        "epochs": (asked.epochs, header.epochs), "timeout": (asked.timeout, old["max_time"]),
+        "max_steps": (asked.max_steps, old["max_steps"]), "provider": (asked.provider, old["provider"]),
+        "model": (asked.model, _model_name(header)), "mode": (asked.mode, old["mode"]),
+        "use_tool_calls": (asked.mode, old["mode"]),
+        "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
+    }  # fmt: skip
+    if "rubrics" in said:
+        pairs["rubrics"] = (_rubric(asked), header.rubric)
+    for name, (now, then) in pairs.items():
+        if name in said and now != then:
+            told = f"--{name.replace('_', '-')} is not what {path} was begun with"
+            raise ConfigurationError(f"{told} ({_shown(now, then)}): leave it out, or start another eval")
+
+
+def _shown(now: Any, then: Any) -> str:
+    return "its weights differ" if isinstance(now, Rubric) else f"{now!r}, then {then!r}"
+
+
+def _same_tasks(path: Path, header: Header, named: Path) -> list[Task]:
+    dataset = load_tasks(named)
+    if dataset.sha256 != header.dataset_sha256:
+        raise ConfigurationError(f"{named} has changed since {path} was begun: put it back, or start another eval")
+    by_id = {task.id: task for task in dataset.tasks}
+    return [by_id[name] for name in header.tasks]
+
+
+def _same_model(header: Header, found: Settings) -> Any:
+    """The model of the header, with its sampling settings and no others."""
+    old = header.settings
+    lm = configure_lm(old["provider"], _model_name(header), old["base_url"], settings=found, fallback=False)
+    return lm.copy(**{**dict.fromkeys(lm.kwargs), **old["sampling"]})
+
+
+def _model_name(header: Header) -> str:
+    """As it is given to `configure_lm`: without the provider, except for LiteLLM, which takes both."""
+    model: str = header.settings["model"]
+    return model if header.settings["provider"] == "litellm" else model.partition("/")[2]

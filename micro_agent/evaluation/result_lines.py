@@ -1,0 +1,109 @@
+"""The lines of a result file, read one at a time; what is wrong with one goes to the log, and it does not count."""
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from pydantic import ValidationError
+
+from micro_agent.errors import StorageError
+from micro_agent.evaluation.result import SCHEMA_VERSION, Header, Result
+from micro_agent.storage.jsonl import parse
+
+Key = tuple[str, int]
+"""The id of a task and the epoch, from 0: what is unique in a result file."""
+
+_log = logging.getLogger("micro_agent")
+
+
+class Place(NamedTuple):
+    """Where a line stands: its number from 1, and the bytes before it."""
+
+    number: int
+    offset: int
+
+
+class Entry(NamedTuple):
+    """A line that is whole and holds an object."""
+
+    place: Place
+    data: dict[str, Any]
+
+
+def entries(file: IO[bytes], path: Path) -> Iterator[Entry]:
+    """The lines that are whole and hold an object. Raises `OSError`."""
+    end = 0
+    for number, raw in enumerate(file, 1):
+        place, end = Place(number, end), end + len(raw)
+        if not raw.endswith(b"\n"):
+            _warn(path, place, "cut off while it was written")
+        elif raw.strip():
+            try:
+                yield Entry(place, parse(raw))
+            except ValueError as error:
+                _warn(path, place, f"not readable: {error}")
+
+
+def entry_at(file: IO[bytes], place: Place) -> Entry:
+    """The line at a place. Raises `OSError`, or `ValueError` when it holds no object (any more)."""
+    file.seek(place.offset)
+    return Entry(place, parse(file.readline()))
+
+
+def header_of(read: Iterator[Entry], path: Path) -> Header:
+    """The first line.
+
+    Raises:
+        StorageError: There is none, it is no header, or it is of a newer version.
+    """
+    first = next(read, None)
+    if first is None or first.data.get("kind") != "header":
+        raise StorageError(f"{path} is no result file: it does not begin with a header")
+    version = first.data.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise StorageError(f"{path} is of version {version}, {SCHEMA_VERSION} is known: update micro-agent")
+    try:
+        return Header.model_validate(first.data)
+    except ValidationError as error:
+        raise StorageError(f"the header of {path} is damaged: {_fault(error)}") from error
+
+
+def key_of(entry: Entry, path: Path) -> Key | None:
+    """The key of a result, without a look at the rest of it; ``None`` if it has none."""
+    task, epoch = entry.data.get("task"), entry.data.get("epoch", 0)
+    name = cast("dict[str, Any]", task).get("id") if isinstance(task, dict) else None
+    if entry.data.get("kind") == "result" and isinstance(name, str) and isinstance(epoch, int):
+        return name, epoch
+    _warn(path, entry.place, "not a result")
+    return None
+
+
+def result_of(entry: Entry, path: Path) -> Result | None:
+    """The result, ``None`` if the line holds something else."""
+    try:
+        return Result.model_validate(entry.data)
+    except ValidationError as error:
+        _warn(path, entry.place, f"not a result: {_fault(error)}")
+        return None
+
+
+def remove_torn_line(descriptor: int, path: Path) -> None:
+    """Cut off a last line without its end. Raises `OSError`."""
+    with open(descriptor, "rb", closefd=False) as file:
+        whole = sum(len(line) for line in file if line.endswith(b"\n"))
+        torn = file.tell() - whole
+        file.seek(0)
+    if torn:
+        os.ftruncate(descriptor, whole)
+        _log.warning("%s: the last line was cut off while it was written; its %d bytes are removed", path, torn)
+
+
+def _fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def _warn(path: Path, place: Place, fault: str) -> None:
+    _log.warning("%s, line %d: %s; the line does not count", path, place.number, fault)

@@ -1,0 +1,188 @@
+"""Result files: a header, then one result a line, written as results come and read one at a time.
+
+A line counts when its newline is there: a process can be killed in the middle of a write. Of two results with the same
+key (task and epoch) the later one counts.
+"""
+
+import os
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+from typing import Self
+
+from micro_agent.errors import ConfigurationError, RunBusy, StorageError
+from micro_agent.evaluation.result import Header, Result
+from micro_agent.evaluation.result_lines import (
+    Key,
+    Place,
+    entries,
+    entry_at,
+    header_of,
+    key_of,
+    remove_torn_line,
+    result_of,
+)
+from micro_agent.storage.jsonl import append, open_file, private_folder, storage_error
+from micro_agent.storage.locks import hold
+from micro_agent.storage.masking import mask_of
+
+__all__ = ["Key", "ResultFile", "read_results"]
+
+
+class ResultFile:
+    """A result file that is being written, by this object alone. Use it as a context manager, or `close` it.
+
+    Secrets of the environment are masked as in traces. Safe to share between threads.
+    """
+
+    path: Path
+    header: Header
+    done: set[Key]
+    """The keys that have a result."""
+    errors: set[Key]
+    """Those of them whose run failed."""
+    solved: set[Key]
+    """Those of them that are a success."""
+    cost_usd: float | None
+    """US dollars of all lines together, also of those that a later line has replaced; unknown once one's is."""
+
+    def __init__(self, path: Path, descriptor: int, header: Header) -> None:
+        self.path, self.header = path, header
+        self.done, self.errors, self.solved, self.cost_usd = set(), set(), set(), 0.0
+        self._descriptor = descriptor
+        self._end: int | None = None
+        self._lock, self._mask = Lock(), mask_of()
+
+    @classmethod
+    def create(cls, path: str | PathLike[str], header: Header) -> Self:
+        """Make a file of this name for this user alone, with its folder, and write the header.
+
+        Raises:
+            ConfigurationError: There is a file of this name.
+            StorageError: It cannot be written.
+        """
+        target = Path(path)
+        if os.path.lexists(target):
+            raise ConfigurationError(f"{target} is there already: resume it, or choose another name")
+        try:
+            private_folder(target.parent)
+            descriptor = open_file(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        except OSError as error:
+            raise storage_error("create the result file", target, error) from error
+        file = cls(target, descriptor, header)
+        try:
+            _hold(descriptor, target)
+            file._write(header)
+        except BaseException:
+            target.unlink()
+            file.close()
+            raise
+        return file
+
+    @classmethod
+    def resume(cls, path: str | PathLike[str]) -> Self:
+        """Open a file to go on with it. A last line that was cut off is removed, and said in the log.
+
+        Raises:
+            RunBusy: Another process writes to it.
+            StorageError: It cannot be read or written, has no header, or is of a newer version.
+        """
+        target = Path(path)
+        try:
+            return cls._taken_up(open_file(target, os.O_RDWR | os.O_APPEND), target)
+        except OSError as error:
+            raise storage_error("open the result file", target, error) from error
+
+    @classmethod
+    def _taken_up(cls, descriptor: int, path: Path) -> Self:
+        try:
+            _hold(descriptor, path)
+            remove_torn_line(descriptor, path)
+            with open(descriptor, "rb", closefd=False) as source:
+                read = entries(source, path)
+                file = cls(path, descriptor, header_of(read, path))
+                for entry in read:
+                    if (result := result_of(entry, path)) is not None:
+                        file._count(result)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return file
+
+    def append(self, result: Result) -> None:
+        """Write a result. Raises `StorageError`; it is then not in the file."""
+        self._write(result)
+
+    def close(self) -> None:
+        """Let go of the file; nothing can be written any more. Closing again does nothing."""
+        with self._lock:
+            descriptor, self._descriptor = self._descriptor, -1
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, content: Header | Result) -> None:
+        line = self._mask.encode(content)
+        with self._lock:
+            if self._descriptor < 0:
+                raise StorageError(f"the result file {self.path} is closed: resume it to go on with it")
+            end, self._end = self._end, None  # unknown again if the write fails
+            self._end = append(self._descriptor, line, self.path, end=end)
+            if isinstance(content, Result):
+                self._count(content)
+
+    def _count(self, result: Result) -> None:
+        key, cost = result.key, result.run.usage.cost_usd
+        self.done.add(key)
+        for keys, belongs in ((self.errors, result.run.status == "failed"), (self.solved, result.success)):
+            keys.add(key) if belongs else keys.discard(key)
+        self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
+
+
+def read_results(path: str | PathLike[str]) -> tuple[Header, Iterator[Result]]:
+    """The header of a result file and its results, each key once, in the order of the keys' first lines.
+
+    Results are read as they are asked for: what is kept of each is its place. A damaged line is a warning in the log,
+    with its number, and does not count. A file can be read while it is written.
+
+    Raises:
+        StorageError: It cannot be read, has no header, or is of a newer version.
+    """
+    source = Path(path)
+    places: dict[Key, list[Place]] = {}
+    try:
+        with open(open_file(source), "rb") as file:
+            read = entries(file, source)
+            header = header_of(read, source)
+            for entry in read:
+                if (key := key_of(entry, source)) is not None:
+                    places.setdefault(key, []).append(entry.place)
+    except OSError as error:
+        raise storage_error("read the result file", source, error) from error
+    return header, _latest(source, places)
+
+
+def _latest(path: Path, places: dict[Key, list[Place]]) -> Iterator[Result]:
+    """Of each key the last line that is a result."""
+    try:
+        with open(open_file(path), "rb") as file:
+            for lines in places.values():
+                for place in reversed(lines):
+                    if (result := result_of(entry_at(file, place), path)) is not None:
+                        yield result
+                        break
+    except (OSError, ValueError) as error:
+        raise StorageError(f"the result file {path} changed while it was read: read it again ({error})") from error
+
+
+def _hold(descriptor: int, path: Path) -> None:
+    try:
+        hold(descriptor, path)
+    except RunBusy:
+        raise RunBusy(f"another process writes to {path}: wait for it, or end it and resume again") from None
