@@ -1,0 +1,159 @@
+"""`micro-agent optimize`: few-shot demos or instructions for the planner, kept only when they do not make it worse."""
+
+import json
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from micro_agent.cli.ask import Mode
+from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.options import BaseUrl, Json, option, settings, tools_of
+
+if TYPE_CHECKING:
+    from micro_agent.cancel import Cancel
+    from micro_agent.models.settings import Settings
+    from micro_agent.optimize import Outcome
+
+ENVIRONMENT = (
+    "Exit codes: 0 saved, 1 failed or stopped, 2 usage or settings, 3 not saved, 130 interrupted. "
+    "Environment: MICRO_AGENT_ and the option's name in capitals, and what `ask` reads."
+)
+_NOT_SAVED = 3
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Optimizer(StrEnum):
+    """How demos are made."""
+
+    bootstrap = "bootstrap"
+    random = "random"
+    gepa = "gepa"
+
+
+def optimize(
+    tasks: Annotated[Path, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="A dataset.")] = Path(
+        "evals/tasks.yaml"
+    ),
+    n: Annotated[int, option("--n", metavar="N", env="MICRO_AGENT_N", help="Tasks, all in all.", min=2)] = 12,
+    save: Annotated[Path | None, option(metavar="FILE", env="MICRO_AGENT_SAVE", help="[COMPILED_DEMOS_PATH]")] = None,
+    optimizer: Annotated[
+        Optimizer, option(metavar="HOW", env="MICRO_AGENT_OPTIMIZER", help="bootstrap, random or gepa.")
+    ] = Optimizer.bootstrap,
+    from_traces: Annotated[
+        str | None, option(metavar="GLOB", env="MICRO_AGENT_FROM_TRACES", help="Learn from recorded runs too.")
+    ] = None,
+    seed: Annotated[int, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and split.")] = 0,
+    held_out: Annotated[float, option(metavar="R", env="MICRO_AGENT_HELD_OUT", help="Share that only judges.")] = 0.5,
+    max_demos: Annotated[int, option(metavar="K", env="MICRO_AGENT_MAX_DEMOS", help="Demos at most.", min=1)] = 4,
+    candidates: Annotated[
+        int, option(metavar="K", env="MICRO_AGENT_CANDIDATES", help="random: sets tried.", min=1)
+    ] = 6,
+    max_metric_calls: Annotated[
+        int, option(metavar="K", env="MICRO_AGENT_MAX_METRIC_CALLS", help="gepa: runs, roughly.", min=1)
+    ] = 60,
+    reflection_model: Annotated[
+        str | None, option(metavar="M", env="MICRO_AGENT_REFLECTION_MODEL", help="gepa: who rewrites [the model].")
+    ] = None,
+    epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Ask each so often.", min=1)] = 1,
+    concurrency: Annotated[
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out tasks at once.", min=1)
+    ] = 4,
+    provider: Annotated[
+        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm, mock.")
+    ] = None,
+    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    base_url: BaseUrl = None,
+    mode: Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native or json.")] = Mode.auto,
+    use_tool_calls: Annotated[
+        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
+    ] = None,
+    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions a task.")] = 6,
+    timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
+    limit_cost: Annotated[
+        float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
+    ] = None,
+    force: Annotated[bool, option("--force", env="MICRO_AGENT_FORCE", help="Save also what is worse.")] = False,
+    resume: Annotated[bool, option("--resume", env="MICRO_AGENT_OPTIMIZE_RESUME", help="Go on after a kill.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make demos from some tasks, and save them if others do not get worse."""
+    found = settings()
+    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
+    if native is not None and mode is Mode.auto:
+        mode = Mode.native if native else Mode.json
+    target = save or found.compiled_demos_path
+    from micro_agent.optimize.job import Job
+    from micro_agent.rules.limits import Limits
+
+    job = Job(
+        optimizer=optimizer.value, n=n, seed=seed, held_out=held_out, max_demos=max_demos, candidates=candidates,
+        max_metric_calls=max_metric_calls, reflection_model=reflection_model, epochs=epochs, from_traces=from_traces,
+    )  # fmt: skip
+    limits = Limits(max_steps=max_steps, max_time=timeout)
+    from micro_agent.evaluation.datasets import load_tasks
+    from micro_agent.models import configure_lm
+    from micro_agent.optimize import Bench, Bounds, Teller
+    from micro_agent.optimize import optimize as work
+
+    dataset = load_tasks(tasks)
+    bench = Bench(
+        lm=configure_lm(provider, model, base_url, settings=found, fallback=False),
+        tools=list(tools_of(found).values()), settings=found, mode=mode.value, limits=limits,
+        reflection_lm=reflection_model
+        and configure_lm(provider, reflection_model, base_url, settings=found, fallback=False),
+    )  # fmt: skip
+    with _stopping() as cancel:
+        bounds = Bounds(concurrency=concurrency, limit_cost=limit_cost, cancel=cancel)
+        outcome = work(
+            job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force, resume=resume
+        )
+    _print(outcome, found, as_json=as_json)
+    raise typer.Exit(0 if outcome.saved else _NOT_SAVED)
+
+
+def _print(outcome: "Outcome", found: "Settings", *, as_json: bool) -> None:
+    from micro_agent.evaluation.wording import comparison_lines
+
+    if as_json:
+        saved = str(outcome.saved) if outcome.saved else None
+        typer.echo(json.dumps({"saved": saved, "why": outcome.why, **outcome.evidence}, ensure_ascii=False))
+        return
+    if outcome.comparison is not None:
+        print_text("a: the agent as it is today; b: with what training made\n")
+        print_text("\n".join([*comparison_lines(outcome.comparison), ""]))
+    print_text(f"{outcome.why[0].upper()}{outcome.why[1:]}.")
+    if outcome.saved is not None:
+        used = outcome.saved.absolute() == found.compiled_demos_path.absolute()
+        say(f"Demos: {outcome.saved}" + ("" if used else f" (used with COMPILED_DEMOS_PATH={outcome.saved})"))
+
+
+@contextmanager
+def _stopping() -> "Generator[Cancel]":
+    """A `Cancel` that Ctrl-C and SIGTERM set; what they broke off leaves with 128 and the signal's number."""
+    from micro_agent.cancel import Cancel
+    from micro_agent.optimize.ending import GO_ON, NotFinished
+
+    cancel, got = Cancel(), list[int]()
+
+    def stop(number: int, _: Any) -> None:
+        got.append(number)
+        cancel.interrupt()
+
+    # What whoever started us told us to ignore stays ignored, as a shell does for commands in the background.
+    before = {n: signal.signal(n, stop) for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN}
+    try:
+        yield cancel
+    except (KeyboardInterrupt, NotFinished):
+        if not got:
+            raise
+        say(f"Interrupted; {GO_ON}.")
+        raise typer.Exit(128 + got[0]) from None
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)

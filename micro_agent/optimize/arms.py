@@ -1,0 +1,137 @@
+"""The two arms, asked by the eval's own runner: the agent as it is today, and with what training made."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from micro_agent.agent import MicroAgent
+from micro_agent.cancel import Cancel
+from micro_agent.errors import ConfigurationError
+from micro_agent.evaluation.result import Header, Rubric
+from micro_agent.evaluation.results import Key, ResultFile
+from micro_agent.evaluation.runner import agent_ask, remaining, run_trials, trials
+from micro_agent.evaluation.task import Task
+from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
+from micro_agent.models.settings import Settings
+from micro_agent.optimize.ending import NotFinished, left_to_spend
+from micro_agent.optimize.job import Job
+from micro_agent.optimize.teller import Teller
+from micro_agent.optimize.work import Work
+from micro_agent.rules.limits import Limits
+from micro_agent.tools import Tool, digest
+from micro_agent.traces import TraceStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What all agents of an optimization have in common."""
+
+    lm: Any
+    tools: Sequence[Tool]
+    settings: Settings
+    mode: Wanted = "auto"
+    limits: Limits
+    reflection_lm: Any = None
+
+    def options(self) -> dict[str, Any]:
+        """How agents are made, but for their model and demos. Nobody is there to confirm a call."""
+        return {
+            "tools": list(self.tools), "mode": self.mode, "limits": self.limits, "settings": self.settings,
+            "confirm": "never",
+        }  # fmt: skip
+
+    def agent(self, demos: Path, seed: int | None) -> MicroAgent:
+        """The agent of an arm."""
+        lm = self.lm if seed is None else self.lm.copy(seed=seed)
+        return MicroAgent(lm=lm, demos=demos, **self.options())
+
+    def identity(self) -> dict[str, Any]:
+        """What the numbers of this bench are numbers of."""
+        sampling = {name: value for name, value in self.lm.kwargs.items() if name not in ("api_key", "api_base")}
+        return {
+            "provider": provider_of(self.lm),
+            "model": self.lm.model,
+            "base_url": getattr(traits_of(self.lm), "base_url", None),
+            "mode": mode_of(self.lm, self.mode),
+            "sampling": sampling,
+            "limits": asdict(self.limits),
+            "tools": digest({tool.name: tool for tool in self.tools}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much may be done at once and spent in all (US dollars), and the means to end it.
+
+    Raises:
+        ConfigurationError: A bound that nothing can keep.
+    """
+
+    concurrency: int = 4
+    limit_cost: float | None = None
+    cancel: Cancel
+
+    def __post_init__(self) -> None:
+        if self.limit_cost is not None and not self.limit_cost > 0:
+            raise ConfigurationError(f"--limit-cost must be more than 0 dollars, not {self.limit_cost:g}")
+
+
+def run_arm(
+    arm: str, tasks: Sequence[Task], job: Job, bench: Bench, work: Work, *,
+    dataset: tuple[str, str], bounds: Bounds, spent: float | None, teller: Teller,
+) -> set[Key]:  # fmt: skip
+    """Ask the held-out tasks that have no result yet, and those whose run failed.
+
+    Args:
+        arm: The name of the arm; its demos are in the work folder.
+        tasks: The held-out tasks.
+        job: For epochs and seed.
+        bench: Makes the agents.
+        work: Where results go.
+        dataset: Name and sha256 of the file of the tasks, for the header.
+        bounds: Concurrency, money, cancelling.
+        spent: US dollars outside of this arm, ``None`` if unknown.
+        teller: Shows the progress.
+
+    Returns:
+        The trials whose run failed.
+
+    Raises:
+        NotFinished: Trials are left.
+    """
+    path, demos = work.results(arm), work.demos(arm)
+    every = trials(tasks, job.epochs, job.seed, seeded=job.epochs > 1)
+    with _opened(path, _header(tasks, job, bench, demos, dataset)) as file:
+        todo = remaining(every, file, retry_errors=True)
+        if todo:
+            limit = left_to_spend(bounds.limit_cost, spent)
+            with teller.trials(arm, file, len(todo)) as on_result:
+                ending = run_trials(
+                    todo, agent_ask(lambda seed: bench.agent(demos, seed)), file, Rubric(),
+                    store=TraceStore(work.traces), concurrency=bounds.concurrency, limit_cost=limit,
+                    cancel=bounds.cancel, on_result=on_result,
+                )  # fmt: skip
+            if ending.reason != "done":
+                raise NotFinished(ending.reason, ending.message or f"the held-out tasks, {arm}, were cancelled")
+        return set(file.errors)
+
+
+def cost_of(results: Path) -> float | None:
+    """US dollars that an arm has cost so far, ``None`` if unknown."""
+    if not results.exists():
+        return 0.0
+    with ResultFile.resume(results) as file:
+        return file.cost_usd
+
+
+def _opened(path: Path, header: Header) -> ResultFile:
+    return ResultFile.resume(path) if path.exists() else ResultFile.create(path, header)
+
+
+def _header(tasks: Sequence[Task], job: Job, bench: Bench, demos: Path, dataset: tuple[str, str]) -> Header:
+    return Header(
+        dataset=dataset[0], dataset_sha256=dataset[1], tasks=[task.id for task in tasks], epochs=job.epochs,
+        seed=job.seed, settings={**bench.identity(), "demos": sha256(demos.read_bytes()).hexdigest()},
+    )  # fmt: skip

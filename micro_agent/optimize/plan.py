@@ -1,0 +1,58 @@
+"""What is known of an optimization before the first request: the split, the recorded runs, what is there today."""
+
+from dataclasses import dataclass
+
+from micro_agent.demos import CompiledDemos, load_demos
+from micro_agent.errors import DemosError
+from micro_agent.evaluation.datasets import Dataset, draw
+from micro_agent.models.settings import Settings
+from micro_agent.optimize.arms import Bench
+from micro_agent.optimize.job import Job
+from micro_agent.optimize.recorded import Recorded, recorded
+from micro_agent.optimize.split import Split, split
+from micro_agent.optimize.teller import Teller
+from micro_agent.optimize.verdict import versions
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be done, and the digest by which ``--resume`` finds it again."""
+
+    job: Job
+    dataset: Dataset
+    bench: Bench
+    parts: Split
+    recorded: Recorded
+    today: CompiledDemos
+    """What an agent would use now."""
+    digest: str
+
+
+def make_plan(job: Job, dataset: Dataset, bench: Bench, teller: Teller) -> Plan:
+    """Draw and split the tasks, read the recorded runs and today's demos. No model is asked.
+
+    Raises:
+        ConfigurationError: There are too few tasks, or no file matches ``job.from_traces``.
+    """
+    parts = split(draw(dataset.tasks, job.n, job.seed), held_out=job.held_out, seed=job.seed)
+    found = Recorded([])
+    if job.from_traces is not None:
+        found = recorded(job.from_traces, tools={tool.name for tool in bench.tools}, held_out=parts.held_out)
+        teller.say(found.told())
+    today = _today(bench.settings, teller)
+    digest = job.digest(
+        dataset=dataset.sha256, bench=bench.identity(), reflection=getattr(bench.reflection_lm, "model", None),
+        today=today.model_dump(mode="json"), recorded=[run.id for _, run in found.examples], versions=versions(),
+    )  # fmt: skip
+    return Plan(job, dataset, bench, parts, found, today, digest)
+
+
+def _today(settings: Settings, teller: Teller) -> CompiledDemos:
+    """The compiled demos in use. A damaged file of them is one that an optimization is there to replace."""
+    path = settings.compiled_demos_path
+    try:
+        found = load_demos(path) if path.exists() else CompiledDemos(demos=[])
+    except DemosError as error:
+        teller.say(f"{error} Until then it counts as no demos.")
+        found = CompiledDemos(demos=[])
+    return CompiledDemos(instructions=found.instructions, demos=found.demos)
