@@ -1,0 +1,97 @@
+"""The report of an eval: one HTML page that needs no network, no script and no mouse."""
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.storage.jsonl import open_file, private_folder, sync_folder
+
+if TYPE_CHECKING:
+    from micro_agent.evaluation.figures import Comparison, Summary
+    from micro_agent.evaluation.result import Header, Result
+
+__all__ = ["render", "write_report"]
+
+_EXTRA = ("altair", "jinja2", "vl_convert")
+
+
+def write_report(out: Path, results: Path, *, baseline: Path | None = None) -> None:
+    """Write the report of a result file, for this user alone; its folder is made when missing.
+
+    A page of that name is replaced in one step: there is always the old one or the new one.
+
+    Args:
+        out: The page to write.
+        results: The result file that it is about.
+        baseline: A result file to compare it with.
+
+    Raises:
+        ConfigurationError: The extra ``report`` is not installed, or the page would replace a result file.
+        StorageError: A result file cannot be read, or the page cannot be written.
+    """
+    _require_extra()
+    if out.resolve() in {path.resolve() for path in (results, baseline) if path}:
+        raise ConfigurationError(f"{out} is a result file: choose another name for the report")
+    from micro_agent.evaluation.compare import compare
+    from micro_agent.evaluation.report.page import pieces
+    from micro_agent.evaluation.results import read_results
+    from micro_agent.evaluation.summary import summarize
+
+    before = read_results(baseline) if baseline else None
+    comparison = compare(before, read_results(results)) if before else None
+    summary = comparison.b if comparison else summarize(*read_results(results))
+    header, trials = read_results(results)
+    _write(out, pieces(header, summary, trials, comparison, baseline=before and before[0]))
+
+
+def render(
+    header: "Header",
+    summary: "Summary",
+    results: "Iterable[Result]",
+    comparison: "Comparison | None" = None,
+    *,
+    baseline: "Header | None" = None,
+) -> str:
+    """The page as text.
+
+    Args:
+        header: The header of the eval.
+        summary: Its figures.
+        results: Its results; of two with the same task and epoch the later one counts.
+        comparison: With a baseline (``a``); the eval itself is ``b``.
+        baseline: The header of the baseline, to name it.
+
+    Raises:
+        ConfigurationError: The extra ``report`` is not installed.
+    """
+    _require_extra()
+    from micro_agent.evaluation.report.page import pieces
+
+    return "".join(pieces(header, summary, results, comparison, baseline=baseline))
+
+
+def _require_extra() -> None:
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(f'the report needs {", ".join(missing)}: pip install "micro-agent[report]"')
+
+
+def _write(out: Path, page: Iterable[str]) -> None:
+    temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")
+    try:
+        private_folder(out.parent)
+        try:
+            with open(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+                file.writelines(page)
+            os.replace(temporary, out)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(out.parent)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"cannot write the report {out}: {reason}; choose another place for it") from error
