@@ -1,8 +1,10 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The loops that are compared: the same questions, tool and wire, from bare sockets to micro-agent."""
 
+import atexit
 import http.client
 import json
+import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -134,13 +136,19 @@ def engine_lm(base_url: str) -> dspy.LM:
     return dspy.LM(f"openai/{MODEL}", engine=engine, async_engine=engine.twin(), cache=False, num_retries=0)
 
 
-def agent(base_url: str) -> MicroAgent:
+def agent(base_url: str, store: TraceStore | None = None) -> MicroAgent:
     """micro-agent as a user makes it: validation, rules, journal and trace on."""
-    folder = tempfile.mkdtemp(prefix="micro-agent-bench-")
     settings = load_settings()
     lm = configure_lm("openai", MODEL, base_url, settings=settings, fallback=False)
-    store = TraceStore(f"{folder}/traces", state_dir=f"{folder}/state")
-    return MicroAgent([TOOL], lm, limits=Limits(max_steps=100), traces=store, demos=[], settings=settings)
+    traces = store or new_store()
+    return MicroAgent([TOOL], lm, limits=Limits(max_steps=100), traces=traces, demos=[], settings=settings)
+
+
+def new_store() -> TraceStore:
+    """Runs on record in a new folder, which goes when the process ends."""
+    folder = tempfile.mkdtemp(prefix="micro-agent-bench-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return TraceStore(f"{folder}/traces", state_dir=f"{folder}/state")
 
 
 def agent_loop(made: MicroAgent) -> Loop:

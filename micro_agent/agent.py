@@ -7,7 +7,6 @@ from typing import Any
 
 import dspy
 
-from micro_agent import streaming
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
 from micro_agent.models import configure_lm
@@ -19,7 +18,7 @@ from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session, adrive, drive
 from micro_agent.setup import Setup, compiled_demos
-from micro_agent.streaming import OnEvent, StreamEvent
+from micro_agent.streaming import OnEvent, StreamEvent, astream, stream
 from micro_agent.tools import toolset
 from micro_agent.traces import TraceStore
 
@@ -84,11 +83,11 @@ class MicroAgent(dspy.Module):
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
         """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
         cancel = Cancel()
-        return streaming.stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel), cancel)
+        return stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel), cancel)
 
     def astream(self, question: str, *, limits: Limits | None = None) -> AsyncIterator[StreamEvent]:
         """`stream`, awaited."""
-        return streaming.astream(lambda emit: self.aask(question, limits=limits, on_event=emit))
+        return astream(lambda emit: self.aask(question, limits=limits, on_event=emit))
 
     def resume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
         """Go on with a run that paused or was killed: by its id, or as it was returned where no traces are written.
@@ -101,9 +100,10 @@ class MicroAgent(dspy.Module):
         """
         return drive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
 
-    async def aresume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
-        """`resume`, awaited."""
-        return await adrive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
+    async def aresume(self, run: Run | str, decision: Approval | None = None, *, on_event: OnEvent | None = None,
+                      cancel: Cancel | None = None) -> Run:  # fmt: skip
+        """`resume`, awaited, with its events."""
+        return await adrive(self._setup.resumed(self.plan, self._model, run, decision, emit=on_event, cancel=cancel))
 
     def forward(self, question: str) -> dspy.Prediction:
         """`ask` as a DSPy program: ``Prediction(answer, trace, run)``, for any optimizer and ``dspy.Evaluate``."""

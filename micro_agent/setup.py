@@ -22,7 +22,7 @@ from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session
 from micro_agent.storage.journal import Journal
-from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, Started, StepTaken
+from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, Started, StepTaken, WithoutText
 from micro_agent.tools import Tool, digest
 from micro_agent.traces import TraceStore
 
@@ -63,8 +63,8 @@ class Setup:
         return session
 
     def resumed(
-        self, predict: Any, model: Callable[[Run], Any], run: Run | str, *, decision: Approval | None,
-        cancel: Cancel | None,
+        self, predict: Any, model: Callable[[Run], Any], run: Run | str, decision: Approval | None, *,
+        emit: OnEvent | None = None, cancel: Cancel | None,
     ) -> Session:  # fmt: skip
         """Open a session for a run that paused or was killed."""
         journal = None
@@ -82,6 +82,8 @@ class Setup:
                 journal.close()
             raise
         session.decided = decision
+        if emit is not None:
+            _stream(session, emit)
         return session
 
     def _open(
@@ -108,10 +110,13 @@ class Setup:
 
 def _stream(session: Session, emit: OnEvent) -> None:
     run, planner = session.run, session.planner
-    answer = session.answer_filter = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
+    answer = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
+    if not isinstance(emit, WithoutText):
+        session.answer_filter = answer
 
     def end() -> None:
-        answer.finish(run.answer)
+        if session.answer_filter is not None:
+            answer.finish(run.answer)
         emit(Ended(run))
 
     session.on_start, session.on_end = (lambda: emit(Started(run.id))), end

@@ -45,6 +45,18 @@ class Ended:
 StreamEvent = Started | StepTaken | AnswerText | Ended
 OnEvent = Callable[[StreamEvent], None]
 
+
+@dataclass(frozen=True, slots=True)
+class WithoutText:
+    """An ``on_event`` that gets every event but `AnswerText`. The wire does not stream for it."""
+
+    on_event: OnEvent
+
+    def __call__(self, event: StreamEvent) -> None:
+        """Take one event."""
+        self.on_event(event)
+
+
 _JSON_ANSWER = pattern(r'\s*\{\s*"final"\s*:\s*\{\s*"answer"\s*:\s*"')
 _CLOSED = pattern(r'(?:[^"\\]|\\.)*"')
 _HALF_ESCAPE = pattern(r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$")

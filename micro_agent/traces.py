@@ -157,12 +157,16 @@ class TraceStore:
         found = (self._open_run(path) for path in _newest_first(self.state_dir / "runs", ".journal"))
         return [run for run in found if run is not None]
 
-    def decide(self, run_id: str, decision: Choice, *, feedback: str | None = None) -> None:
+    def decide(
+        self, run_id: str, decision: Choice, *, feedback: str | None = None, question: str | None = None
+    ) -> None:
         """Decide the open question of a run, from any process, also while another one holds the run and waits.
+
+        ``question`` is the ``sha256`` of the question that was seen, and no other is decided.
 
         Raises:
             RunNotFound: there is no such run.
-            NotWaiting: it has no open question.
+            NotWaiting: it has no open question, or another one than ``question``.
             AlreadyDecided: somebody was first.
         """
         path, mask = self._journal(run_id), self._mask()
@@ -175,10 +179,20 @@ class TraceStore:
             raise self._no_journal(run_id) from None
         if pending.confirmation is None or pending.ended:
             raise NotWaiting(f"run {run_id} asks nothing now: there is nothing to decide")
+        if question is not None and question != pending.confirmation["sha256"]:
+            raise NotWaiting(f"run {run_id} asks something else by now: look at what it asks, then decide")
         if pending.decision is not None:
             raise AlreadyDecided(f"run {run_id} has its decision already: {pending.decision.decision}")
         digest = question_digest(pending.settled, pending.confirmation)
         create_decision(decision_path(path.parent, run_id, digest), digest, made, mask)
+
+    def written(self, run_id: str) -> int:
+        """When something of a run was last written, in nanoseconds since 1970; 0 when there is nothing of it."""
+        return max(_written(self.path(run_id)), _written(self._journal(run_id)))
+
+    def masked(self, data: Any) -> bytes:
+        """``data`` (a run, or plain data with runs in it) as one line of JSON, with secrets masked as in a record."""
+        return self._mask().encode(data)
 
     def _journal(self, run_id: str) -> Path:
         return self.state_dir / "runs" / f"{_checked(run_id)}.journal"
@@ -236,11 +250,11 @@ def _newest_first(folder: Path, suffix: str) -> list[Path]:
     except OSError as error:
         raise storage_error("read the folder", folder, error) from error
     paths = [folder / name for name in names if name.endswith(suffix) and _ID.fullmatch(name.removesuffix(suffix))]
-    return sorted(paths, key=_written, reverse=True)
+    return sorted(paths, key=lambda path: (_written(path), path.name), reverse=True)
 
 
-def _written(path: Path) -> tuple[int, str]:
+def _written(path: Path) -> int:
     try:
-        return path.stat().st_mtime_ns, path.name
+        return path.stat().st_mtime_ns
     except OSError:  # a link to nothing, or the file of a run that has ended just now: last
-        return 0, path.name
+        return 0

@@ -6,14 +6,14 @@ from io import TextIOWrapper
 
 import typer
 
-from micro_agent.cli import ask, decide, replay, resume, tools, traces
+from micro_agent.cli import ask, decide, eval, optimize, replay, resume, serve, tools, traces
 from micro_agent.cli.messages import log_from, say
 
 app = typer.Typer(
     name="micro-agent",
     help="An agent for small local models. The answer goes to standard output, everything else to standard error.",
     epilog="Exit codes: 0 answered, 1 failed, 2 usage or settings, 3 stopped, 4 waiting for confirmation, "
-    "130 interrupted.",
+    "100 an eval under its threshold, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -25,7 +25,10 @@ app.command("resume")(resume.resume)
 app.command("approve")(decide.approve)
 app.command("reject")(decide.reject)
 app.add_typer(traces.app, name="traces")
+app.add_typer(eval.app, name="eval")
+app.command("optimize", epilog=optimize.ENVIRONMENT)(optimize.optimize)
 app.command("tools")(tools.tools)
+app.command("serve", epilog=serve.ENVIRONMENT)(serve.serve)
 
 
 def _version(wanted: bool) -> None:

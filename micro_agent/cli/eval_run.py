@@ -1,10 +1,7 @@
 """An eval under way: progress on standard error, its figures on standard output, an exit code."""
 
 import shlex
-import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -13,6 +10,7 @@ import typer
 from micro_agent.cancel import Cancel
 from micro_agent.cli.eval_plan import Plan
 from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.stopping import stopping
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.figures import Summary
 from micro_agent.evaluation.progress import Progress, shown
@@ -22,9 +20,8 @@ from micro_agent.evaluation.summary import summarize
 from micro_agent.evaluation.wording import summary_lines
 from micro_agent.traces import TraceStore
 
-_CODES = {"done": 0, "unreached": 1, "limit_cost": 3}
+_CODES = {"unreached": 1, "limit_cost": 3, "cancelled": 130}
 _UNDER_THE_THRESHOLD = 100
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +45,22 @@ class Bounds:
 
 def report(plan: Plan, bounds: Bounds, store: TraceStore, *, as_json: bool) -> NoReturn:
     """Run an eval to its end, or to Ctrl-C or SIGTERM, and print its figures; leaves with the exit code."""
-    file = plan.file
-    with file, _stopping() as (cancel, got):
+    cancel = Cancel()
+    with plan.file, stopping(cancel.set) as got:
         try:
             ending = _run(plan, bounds, store, cancel)
         except BaseException:
-            say(_how_to_go_on(file))
+            say(_how_to_go_on(plan.file))
             raise
+        code = _report(ending, plan.file, bounds, as_json=as_json)
+        raise typer.Exit(128 + got[0] if got and ending.reason == "cancelled" else code)
+
+
+def _report(ending: Ending, file: ResultFile, bounds: Bounds, *, as_json: bool) -> int:
     if ending.reason == "unreached":
         say(f"micro-agent: {ending.message}")
         say(f"{_how_to_go_on(file)} --retry-errors")
-        raise typer.Exit(_CODES[ending.reason])
+        return _CODES[ending.reason]
     summary = summarize(*read_results(file.path))
     if as_json:
         typer.echo(summary.model_dump_json())
@@ -66,10 +68,10 @@ def report(plan: Plan, bounds: Bounds, store: TraceStore, *, as_json: bool) -> N
         print_text("\n".join(summary_lines(summary)))
     if ending.reason == "done":
         say(f"Results: {file.path}")
-        raise typer.Exit(_judged(summary, bounds.threshold))
-    say(f"Stopped: {ending.message}" if ending.message else "Interrupted.")
+        return _judged(summary, bounds.threshold)
+    say("Interrupted." if ending.reason == "cancelled" else f"Stopped: {ending.message}")
     say(_how_to_go_on(file))
-    raise typer.Exit(128 + got[0] if got else _CODES[ending.reason])
+    return _CODES[ending.reason]
 
 
 def _run(plan: Plan, bounds: Bounds, store: TraceStore, cancel: Cancel) -> Ending:
@@ -90,21 +92,3 @@ def _judged(summary: Summary, threshold: float | None) -> int:
 
 def _how_to_go_on(file: ResultFile) -> str:
     return f"Go on with: micro-agent eval run --resume {shlex.quote(str(file.path))}"
-
-
-@contextmanager
-def _stopping() -> Generator[tuple[Cancel, list[int]]]:
-    """A `Cancel` that Ctrl-C and SIGTERM set, and the signals that came."""
-    cancel, got = Cancel(), list[int]()
-
-    def stop(number: int, _: object) -> None:
-        got.append(number)
-        cancel.set()
-
-    # What whoever started us told us to ignore stays ignored, as a shell does for commands in the background.
-    before = {n: signal.signal(n, stop) for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN}
-    try:
-        yield cancel, got
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)

@@ -1,19 +1,19 @@
 """`micro-agent optimize`: few-shot demos or instructions for the planner, kept only when they do not make it worse."""
 
 import json
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from micro_agent.cli.ask import Mode
 from micro_agent.cli.messages import print_text, say
 from micro_agent.cli.options import BaseUrl, Json, option, settings, tools_of
+from micro_agent.cli.stopping import stopping
 
 if TYPE_CHECKING:
     from micro_agent.cancel import Cancel
@@ -25,7 +25,6 @@ ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, and what `ask` reads."
 )
 _NOT_SAVED = 3
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Optimizer(StrEnum):
@@ -139,21 +138,12 @@ def _stopping() -> "Generator[Cancel]":
     from micro_agent.cancel import Cancel
     from micro_agent.optimize.ending import GO_ON, NotFinished
 
-    cancel, got = Cancel(), list[int]()
-
-    def stop(number: int, _: Any) -> None:
-        got.append(number)
-        cancel.interrupt()
-
-    # What whoever started us told us to ignore stays ignored, as a shell does for commands in the background.
-    before = {n: signal.signal(n, stop) for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN}
-    try:
-        yield cancel
-    except (KeyboardInterrupt, NotFinished):
-        if not got:
-            raise
-        say(f"Interrupted; {GO_ON}.")
-        raise typer.Exit(128 + got[0]) from None
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
+    cancel = Cancel()
+    with stopping(cancel.interrupt) as got:
+        try:
+            yield cancel
+        except (KeyboardInterrupt, NotFinished):
+            if not got:
+                raise
+            say(f"Interrupted; {GO_ON}.")
+            raise typer.Exit(128 + got[0]) from None

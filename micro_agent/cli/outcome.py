@@ -1,6 +1,5 @@
 """How a run that was asked for is reported: the answer on standard output, the rest on standard error, an exit code."""
 
-import signal
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
@@ -8,44 +7,30 @@ import typer
 
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.cli.messages import print_record, print_text, say
+from micro_agent.cli.stopping import stopping
 from micro_agent.replay import step_line, whole_call
 from micro_agent.run import Run, Step
 from micro_agent.streaming import AnswerText, Ended, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
 _CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def report(work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False) -> NoReturn:
-    """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported as well.
-
-    A signal after the first one changes nothing: the run is about to end, and its report is not to be lost.
-    """
-    cancel, got = Cancel(), list[int]()
-
-    def stop(number: int, _: object) -> None:
-        got.append(number)
-        if len(got) == 1:
-            cancel.interrupt()
-
-    # What whoever started us told us to ignore stays ignored, as a shell does for commands in the background.
-    before = {n: signal.signal(n, stop) for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN}
-    interrupted = False
-    try:
-        run = work(cancel)
-    except RunInterrupted as error:
-        run, interrupted = error.run, True
-    if not got:
-        for number, previous in before.items():
-            signal.signal(number, previous)
-    if as_json:
-        print_record(run)
-    elif run.answer is not None and not streamed:
-        print_text(run.answer)
-    for line in _aside(run, store):
-        say(line)
-    raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else _CODES[run.status])
+    """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported, too."""
+    cancel, interrupted = Cancel(), False
+    with stopping(cancel.interrupt) as got:
+        try:
+            run = work(cancel)
+        except RunInterrupted as error:
+            run, interrupted = error.run, True
+        if as_json:
+            print_record(run)
+        elif run.answer is not None and not streamed:
+            print_text(run.answer)
+        for line in _aside(run, store):
+            say(line)
+        raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else _CODES[run.status])
 
 
 def _aside(run: Run, store: TraceStore) -> Iterator[str]:

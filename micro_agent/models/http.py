@@ -7,6 +7,7 @@ read), a bound on the size, and errors that say what to do.
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from socket import socket
 from threading import Lock
 from time import monotonic
@@ -214,6 +215,7 @@ class AsyncHttp:
     async def post(self, body: bytes) -> AsyncHttpReply:
         """Send ``body`` and wait for the head of the reply; raises as `Http.post` does."""
         request, deadline = self._endpoint.request(body)
+        request = replace(request, read_timeout=None, write_timeout=None)
         response = await _within(deadline, request.url, _opened(self._transport(), request))
         return AsyncHttpReply(response, request.url, deadline)
 
@@ -231,7 +233,10 @@ class AsyncHttp:
             transport = self._transports.get(loop)
             if transport is None:
                 self._forget_closed_loops()
-                transport = self._transports[loop] = StdlibAsyncTransport(**self._endpoint.pooling())
+                # The transport makes a task of each wait that it bounds. `_within` bounds the whole exchange as it is.
+                unbounded: dict[str, Any] = {"read_timeout": None, "write_timeout": None, "pool_timeout": None}
+                transport = StdlibAsyncTransport(**{**self._endpoint.pooling(), **unbounded})
+                self._transports[loop] = transport
             return transport
 
     def _forget_closed_loops(self) -> None:

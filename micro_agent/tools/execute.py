@@ -22,6 +22,8 @@ from micro_agent.tools.truncate import truncate
 from micro_agent.tools.workers import Worker, run_in_worker
 
 _CLEANUP_S = 1.0
+_QUICK_S = 0.0002
+"""So long an event loop waits for a tool in its thread where it is: to be woken by the thread costs it as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +166,22 @@ async def _arun(tool: Tool, args: dict[str, Any]) -> Any:
 
 
 async def _in_thread_async(call: Callable[[], Any], timeout_s: float) -> Any:
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    loop, done, waiting = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    working = threading.Lock()
+    working.acquire()
 
     def finished() -> None:
-        with suppress(RuntimeError):  # the loop has closed: nobody waits any more
-            loop.call_soon_threadsafe(done.set)
+        working.release()
+        if waiting.is_set():
+            with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+                loop.call_soon_threadsafe(done.set)
 
     job = _Job(call, finished, await_here=False).start()
+    if working.acquire(timeout=_QUICK_S):
+        return job.outcome()
+    waiting.set()
+    if working.acquire(blocking=False):  # pragma: no cover (it ended before it could see that somebody waits: a race)
+        return job.outcome()
     try:
         async with asyncio.timeout(timeout_s):
             await done.wait()

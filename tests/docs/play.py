@@ -6,7 +6,9 @@ receives the JSON list of what each one printed. It is a process of its own, so 
 
 import io
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -14,13 +16,50 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+_PAGES_SERVER = "127.0.0.1:8000"
+
 
 def main(page: str, source: str, target: str) -> None:
     """Execute every block and write the outputs; the first that fails ends it with its traceback."""
     module = sys.modules["__main__"] = ModuleType("__main__")
     sys.path[0] = ""
-    outputs = [_play(block, page, module) for block in json.loads(Path(source).read_text())]
+    try:
+        outputs = [_play(block, page, module) for block in json.loads(Path(source).read_text())]
+    finally:
+        _server.end()
     Path(target).write_text(json.dumps(outputs))
+
+
+class _Server:
+    """The command of a page that ended with ``&`` last: a server, which really has another port than the page says."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self.address = _PAGES_SERVER
+
+    def start(self, command: str) -> str:
+        """Start it in place of the one before; returns what it said until it listened, or ended."""
+        self.end()
+        self._process = subprocess.Popen(
+            ["bash", "-c", command.removesuffix("&")], env={**os.environ, "MICRO_AGENT_PORT": "0"}, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        said = ""
+        for line in self._process.stdout or ():
+            said += line
+            if listens := re.search(r"http://([\d.]+:\d+)", line):
+                self.address = listens[1]
+                break
+        return said
+
+    def end(self) -> None:
+        """End it and whatever it started."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.communicate()
+
+
+_server = _Server()
 
 
 def _play(block: dict[str, Any], page: str, module: ModuleType) -> str:
@@ -51,12 +90,14 @@ def _console(content: str) -> str:
             shown.append(f"exit code {code}, and the page does not show it with `$ echo $?`")
             raise SystemExit("\n".join(shown))
         if command is not None:
-            code, output = _shell(command, code)
-            shown += ["$ " + command, *output.splitlines()]
+            code, output = _shell(command.replace(_PAGES_SERVER, _server.address), code)
+            shown += ["$ " + command, *output.replace(_server.address, _PAGES_SERVER).splitlines()]
     return "\n".join(shown)
 
 
 def _shell(command: str, last: int) -> tuple[int, str]:
+    if command.endswith("&"):
+        return 0, _server.start(command)
     script = f"(exit {last})\n{command}"
     done = subprocess.run(
         ["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -112,6 +112,15 @@ def test_a_long_result_is_cut_to_the_tools_limit() -> None:
 
 
 @both
+def test_a_tool_that_takes_its_time_gives_its_result(run: Run) -> None:
+    def work() -> str:
+        time.sleep(SLOW / 10)
+        return "done"
+
+    assert run(made(work), {}).observation == "done"
+
+
+@both
 def test_a_tool_that_takes_too_long_is_left_behind(run: Run) -> None:
     release = threading.Event()
     outcome = run(made(lambda: release.wait(60), timeout_s=SLOW), {})  # pyright: ignore[reportUnknownLambdaType]

@@ -1,0 +1,78 @@
+"""`micro-agent serve`: the HTTP API on this machine."""
+
+from typing import Annotated, Any
+
+from micro_agent.cli.ask import Mode
+from micro_agent.cli.messages import say
+from micro_agent.cli.options import BaseUrl, TracesDir, option, settings, store_of, tools_of
+
+ENVIRONMENT = (
+    "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
+    "TRACES_DIR; MICRO_AGENT_API_TOKEN, which every other address than a loopback one needs; "
+    "MICRO_AGENT_ALLOWED_HOSTS, MICRO_AGENT_ALLOWED_ORIGINS, MICRO_AGENT_MAX_BODY. Models and servers: as for ask."
+)
+
+
+def serve(
+    host: Annotated[str, option(metavar="ADDRESS", env="MICRO_AGENT_HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, option(metavar="N", env="MICRO_AGENT_PORT", help="The port; 0 for any free one.")] = 8000,
+    max_running: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_RUNNING", help="Runs at once.")] = 8,
+    grace: Annotated[
+        float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for runs under way at the end.")
+    ] = 10.0,
+    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")] = 6,
+    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")] = None,
+    max_cost: Annotated[
+        float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")
+    ] = None,
+    provider: Annotated[
+        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm or mock.")
+    ] = None,
+    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    base_url: BaseUrl = None,
+    mode: Annotated[
+        Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
+    ] = Mode.auto,
+    use_tool_calls: Annotated[
+        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
+    ] = None,
+    fallback: Annotated[
+        bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
+    ] = None,
+    traces_dir: TracesDir = None,
+) -> None:
+    """Serve the HTTP API until SIGINT or SIGTERM. A tool that asks for confirmation pauses its run."""
+    _need_extra()
+    from micro_agent import configure_lm
+    from micro_agent.models.identity import provider_of, traits_of
+    from micro_agent.rules.limits import Limits
+    from micro_agent.server.agents import Agents
+    from micro_agent.server.app import create_app
+    from micro_agent.server.health import Backend
+    from micro_agent.server.runs import RunPool
+    from micro_agent.server.serve import serve as serve_until_told
+    from micro_agent.server.settings import load_server_settings
+
+    server = load_server_settings(env_file=".env", host=host, port=port, max_running=max_running, grace=grace)
+    limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost)
+    found = settings()
+    store = store_of(found, traces_dir)
+    lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
+    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
+    if native is not None and mode is Mode.auto:
+        mode = Mode.native if native else Mode.json
+    agents = Agents(lm, list(tools_of(found).values()), mode=mode.value, store=store, settings=found)
+    agents()  # what is wrong with tools or demos shows now, and not with the first question
+    pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
+    backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))
+    serve_until_told(create_app(pool=pool, store=store, settings=server, backend=backend), pool, server, say=say)
+
+
+def _need_extra() -> None:
+    from importlib.util import find_spec
+
+    from micro_agent.errors import ConfigurationError
+
+    for package in ("fastapi", "uvicorn"):
+        if find_spec(package) is None:
+            raise ConfigurationError(f'{package} is not installed: pip install "micro-agent[server]"')

@@ -1,0 +1,150 @@
+"""The server's process: it listens, serves on one event loop, and ends so that no run is lost."""
+
+import asyncio
+import functools
+import inspect
+import signal
+import socket
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from math import ceil
+from types import FrameType
+from typing import Any, cast
+
+import uvicorn
+from fastapi import FastAPI
+
+from micro_agent.errors import ConfigurationError
+from micro_agent.server.runs import RunPool
+from micro_agent.server.settings import ServerSettings, require_token
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+LAST_WORDS_S = 1
+"""Seconds for the last responses, after the runs have ended or were suspended. Who has not read them is cut off."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def serve(app: FastAPI, pool: RunPool, settings: ServerSettings, *, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM, then end: take no more requests, let runs end, suspend what is left of them.
+
+    Call it in the main thread, which gets the signals.
+
+    A second signal ends the process at once, as a kill would. The runs are then as a kill leaves them: on record.
+
+    Args:
+        app: What `create_app` made.
+        pool: Its pool, which is closed at the end.
+        settings: Where to listen (port 0: any free one), and for how long runs may go on at the end.
+        say: Takes each line for a person; the first one says where the server listens, once it does.
+
+    Raises:
+        ConfigurationError: The address cannot be listened on, or others could connect and no token is set.
+    """
+    require_token(settings)
+    listener = listening(settings.host, settings.port)
+    config = uvicorn.Config(
+        app, http="h11", loop="asyncio", ws="none", lifespan="off", log_config=None, access_log=False,
+        server_header=False, proxy_headers=False, timeout_graceful_shutdown=ceil(settings.grace) + 10 * LAST_WORDS_S,
+    )  # fmt: skip
+    server = _Server(config, pool, settings.grace, say)
+    with listener:
+        asyncio.run(server.serve([listener]))
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address.
+
+    Raises:
+        ConfigurationError: It cannot.
+    """
+    try:
+        family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]  # in brackets it repeats the address
+        told = f"cannot listen on {host}, port {port}: {reason}; choose another --host or --port"
+        raise ConfigurationError(told) from error
+    # A response goes out in pieces, which wait for one another (40 ms) unless this is set. asyncio sets it only where
+    # a socket was made with the number of its protocol. Connections have it from their listener.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where a client finds it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, pool: RunPool, grace_s: float, say: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._pool, self._grace_s, self._say = pool, grace_s, say
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_default_executor(QuickExecutor())
+        await super().startup(sockets)
+        for listener in sockets or ():
+            self._say(f"micro-agent listens on {url_of(listener)}")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        closing = asyncio.create_task(self._pool.close(self._grace_s))  # whoever waits for a run gets an answer by that
+        cutting = asyncio.create_task(self._cut_off(closing))
+        await super().shutdown(sockets)
+        await closing
+        cutting.cancel()
+
+    async def _cut_off(self, closing: "asyncio.Task[None]") -> None:
+        await closing
+        await asyncio.sleep(LAST_WORDS_S)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        # What whoever started us told us to ignore stays ignored, as a shell does for commands in the background.
+        before = {n: signal.signal(n, self.handle_exit) for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN}
+        try:
+            yield
+        finally:
+            for number, previous in before.items():
+                signal.signal(number, previous)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:  # pragma: no cover (what was measured ends with the process)
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
+        if running := self._pool.running():
+            self._say(f"ending: {running} under way, {self._grace_s:g} s for them; a second signal ends at once")
+
+
+_QUICK = [[("dspy.clients.execution", name)] for name in ("prepare", "_price_result")]
+
+
+class QuickExecutor(ThreadPoolExecutor):
+    """The threads of an event loop, but for what is over before a thread has taken it up.
+
+    DSPy sends two jobs of some ten microseconds to a thread for every call of a model: it takes the request apart, and
+    looks for a price. The way to a thread and back costs several times that, so these two are done where they are.
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Run a job, or send it to a thread."""
+        if not _is_quick(fn):
+            return super().submit(fn, *args, **kwargs)
+        # A future of the loop, which is done: whoever awaits it goes on at once. One of a thread would wake the loop.
+        done = asyncio.get_running_loop().create_future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - carried to whoever waits
+            done.set_exception(error)
+        return done
+
+
+def _is_quick(fn: Callable[..., Any]) -> bool:
+    """Whether it is one of those two, as `asyncio.to_thread` wraps it."""
+    job: Any = cast("functools.partial[Any]", fn).args[:1] if isinstance(fn, functools.partial) else ()
+    return [(one.__module__, one.__name__) for one in job if inspect.isfunction(one)] in _QUICK
