@@ -14,7 +14,7 @@ READY := $(VENV)/.ready
 LOCK := requirements-dev.txt
 LOCK_TOOLS := $(VENV)-lock
 
-.PHONY: help demo test check lint types fix torture bench lock clean
+.PHONY: help demo test check coverage lint types fix torture bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,10 +22,13 @@ help: ## Show this list
 demo: $(READY) ## Answer one question offline, without a model
 	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
 
-test: $(READY) ## Run the tests and the docs; every branch must be covered
+test: $(READY) ## Run the tests and the docs
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+coverage: $(READY) ## Run them, half as fast again; every branch must be covered
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov
 
-check: lint types test ## Run everything a change must pass: lint, types, tests
+check: lint types coverage ## Run everything a change must pass: lint, types, tests with coverage
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check .

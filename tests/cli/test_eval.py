@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -77,8 +78,9 @@ def server() -> Iterator[ModelServer]:
         yield server
 
 
-def on(server: ModelServer, *more: str, tasks: str = "tasks.jsonl") -> list[str]:
-    return ["run", "--tasks", tasks, "--base-url", server.openai_url, "--model", "m", "--out", "r.jsonl", *more]
+def on(server: ModelServer | str, *more: str, tasks: str = "tasks.jsonl") -> list[str]:
+    url = server if isinstance(server, str) else server.openai_url
+    return ["run", "--tasks", tasks, "--base-url", url, "--model", "m", "--out", "r.jsonl", *more]
 
 
 def results(name: str = "r.jsonl") -> tuple[Header, list[Result]]:
@@ -169,11 +171,12 @@ def test_a_limit_that_cannot_be_held_stops_the_eval(evaluate: Eval, server: Mode
 
 
 def test_a_server_that_is_not_there_is_no_measurement(evaluate: Eval, monkeypatch: pytest.MonkeyPatch):
-    with ModelServer() as gone:
-        pass
     monkeypatch.setenv("LLM_TIMEOUT", "0.4")  # too short for a second try
     write_tasks(30)
-    done = evaluate(*on(gone, "--concurrency", "1"))
+    with socket.socket() as held:  # bound, so that no other test can listen there
+        held.bind(("127.0.0.1", 0))
+        gone = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        done = evaluate(*on(gone, "--concurrency", "1"))
     assert (done.code, done.out) == (1, "")
     assert "10 runs in a row never reached a model: cannot reach http://127.0.0.1:" in done.err
     assert done.err.splitlines()[-1] == "Go on with: micro-agent eval run --resume r.jsonl --retry-errors"

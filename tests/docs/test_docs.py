@@ -116,10 +116,9 @@ def play(page: Path, played: list[Block], directory: Path) -> list[str]:
     content = [{"language": b.language, "line": b.line + 2, "content": b.content} for b in played]
     (scratch / "blocks.json").write_text(json.dumps(content))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    kept = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     done = subprocess.run(
         [sys.executable, PLAY, page, scratch / "blocks.json", scratch / "outputs.json"],
-        cwd=work, env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100", **kept},
+        cwd=work, env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{page}:\n{done.stdout}{done.stderr}"

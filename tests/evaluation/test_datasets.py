@@ -291,7 +291,7 @@ GARBAGE = st.one_of(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(name=st.sampled_from(["a.yaml", "a.jsonl", "a.csv"]), content=GARBAGE)
 def test_garbage_is_a_fault_of_one_line(name: str, content: str | bytes, tmp_path: Path) -> None:
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
