@@ -1,25 +1,35 @@
 """`micro-agent ask`: a question in, an answer out, the run on record."""
 
 import sys
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from micro_agent.cli.messages import is_terminal, say
-from micro_agent.cli.options import BaseUrl, Confirmations, Json, TracesDir, option, settings, store_of, tools_of
+from micro_agent.cli.options import (
+    AskedMode,
+    BaseUrl,
+    Confirmations,
+    Fallback,
+    Json,
+    MaxCost,
+    MaxSteps,
+    MaxTime,
+    Mode,
+    Model,
+    Provider,
+    TracesDir,
+    UseToolCalls,
+    mode_for,
+    option,
+    settings,
+    store_of,
+    tools_of,
+)
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
     from micro_agent.tools import Tool
-
-
-class Mode(StrEnum):
-    """How the model is asked for decisions."""
-
-    auto = "auto"
-    native = "native"
-    json = "json"
 
 
 ENVIRONMENT = (
@@ -38,25 +48,15 @@ def ask(
         str | None, option(metavar="Q", env="MICRO_AGENT_QUESTION", help="The question, as an option.")
     ] = None,
     utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="The clock tool always answers in UTC.")] = False,
-    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")] = 6,
-    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")] = None,
-    max_cost: Annotated[
-        float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")
-    ] = None,
-    provider: Annotated[
-        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm or mock.")
-    ] = None,
-    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    max_steps: MaxSteps = 6,
+    max_time: MaxTime = None,
+    max_cost: MaxCost = None,
+    provider: Provider = None,
+    model: Model = None,
     base_url: BaseUrl = None,
-    mode: Annotated[
-        Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
-    ] = Mode.auto,
-    use_tool_calls: Annotated[
-        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
-    ] = None,
-    fallback: Annotated[
-        bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
-    ] = None,
+    mode: AskedMode = Mode.auto,
+    use_tool_calls: UseToolCalls = None,
+    fallback: Fallback = None,
     approve: Confirmations = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
@@ -70,9 +70,6 @@ def ask(
 
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost)
     found = settings()
-    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
-    if native is not None and mode is Mode.auto:
-        mode = Mode.native if native else Mode.json
     from micro_agent import MicroAgent, configure_lm
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer
@@ -81,8 +78,8 @@ def ask(
     confirm = confirmer(approve.value if approve else None)
     lm = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     agent = MicroAgent(
-        tools=_tools(found, utc=utc), lm=lm, mode=mode.value, limits=limits, traces=store, settings=found,
-        confirm=confirm,
+        tools=_tools(found, utc=utc), lm=lm, mode=mode_for(found, mode, use_tool_calls), limits=limits, traces=store,
+        settings=found, confirm=confirm,
     )  # fmt: skip
     live = stream and not as_json
     on_event = outcome.Printer() if live else None

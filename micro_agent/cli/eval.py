@@ -5,9 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.ask import Mode
 from micro_agent.cli.messages import print_text, say
-from micro_agent.cli.options import BaseUrl, Json, TracesDir, option, settings, store_of
+from micro_agent.cli.options import (
+    AskedMode,
+    BaseUrl,
+    Json,
+    MaxSteps,
+    Mode,
+    Model,
+    Provider,
+    TracesDir,
+    UseToolCalls,
+    mode_for,
+    option,
+    settings,
+    store_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,16 +54,12 @@ def run(
         float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
     ] = None,
     timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
-    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions a task.")] = 6,
-    provider: Annotated[
-        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm, mock.")
-    ] = None,
-    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    max_steps: MaxSteps = 6,
+    provider: Provider = None,
+    model: Model = None,
     base_url: BaseUrl = None,
-    mode: Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native or json.")] = Mode.auto,
-    use_tool_calls: Annotated[
-        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
-    ] = None,
+    mode: AskedMode = Mode.auto,
+    use_tool_calls: UseToolCalls = None,
     out: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_OUT", help="[evals/results/TIME-ID.jsonl]")
     ] = None,
@@ -71,12 +80,10 @@ def run(
     from micro_agent.errors import ConfigurationError
 
     found = settings()
-    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
-    if native is not None and mode is Mode.auto:
-        mode = Mode.native if native else Mode.json
     asked = eval_plan.Asked(
-        tasks, n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model, base_url, mode.value
-    )
+        tasks, n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model, base_url,
+        mode_for(found, mode, use_tool_calls),
+    )  # fmt: skip
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
     if resume is None:
         if retry_errors:

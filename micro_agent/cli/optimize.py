@@ -10,9 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.ask import Mode
 from micro_agent.cli.messages import print_text, say
-from micro_agent.cli.options import BaseUrl, Json, option, settings, tools_of
+from micro_agent.cli.options import (
+    AskedMode,
+    BaseUrl,
+    Json,
+    MaxSteps,
+    Mode,
+    Model,
+    Provider,
+    UseToolCalls,
+    mode_for,
+    option,
+    settings,
+    tools_of,
+)
 from micro_agent.cli.stopping import stopping
 
 if TYPE_CHECKING:
@@ -63,16 +75,12 @@ def optimize(
     concurrency: Annotated[
         int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out tasks at once.", min=1)
     ] = 4,
-    provider: Annotated[
-        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm, mock.")
-    ] = None,
-    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    provider: Provider = None,
+    model: Model = None,
     base_url: BaseUrl = None,
-    mode: Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native or json.")] = Mode.auto,
-    use_tool_calls: Annotated[
-        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
-    ] = None,
-    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions a task.")] = 6,
+    mode: AskedMode = Mode.auto,
+    use_tool_calls: UseToolCalls = None,
+    max_steps: MaxSteps = 6,
     timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
     limit_cost: Annotated[
         float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
@@ -83,9 +91,6 @@ def optimize(
 ) -> None:
     """Make demos from some tasks, and save them if others do not get worse."""
     found = settings()
-    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
-    if native is not None and mode is Mode.auto:
-        mode = Mode.native if native else Mode.json
     target = save or found.compiled_demos_path
     from micro_agent.optimize.job import Job
     from micro_agent.rules.limits import Limits
@@ -103,7 +108,8 @@ def optimize(
     dataset = load_tasks(tasks)
     bench = Bench(
         lm=configure_lm(provider, model, base_url, settings=found, fallback=False),
-        tools=list(tools_of(found).values()), settings=found, mode=mode.value, limits=limits,
+        tools=list(tools_of(found).values()), settings=found, limits=limits,
+        mode=mode_for(found, mode, use_tool_calls),
         reflection_lm=reflection_model
         and configure_lm(provider, reflection_model, base_url, settings=found, fallback=False),
     )  # fmt: skip

@@ -9,9 +9,18 @@ import typer
 from micro_agent.cli.messages import log_from
 
 if TYPE_CHECKING:
+    from micro_agent.models.identity import Wanted
     from micro_agent.models.settings import Settings
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
+
+
+class Mode(StrEnum):
+    """How the model is asked for decisions."""
+
+    auto = "auto"
+    native = "native"
+    json = "json"
 
 
 class Approve(StrEnum):
@@ -34,7 +43,32 @@ Confirmations = Annotated[
     Approve | None,
     option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [on a terminal ask, else pause]."),
 ]
+Provider = Annotated[
+    str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm or mock.")
+]
+Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")]
 BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="The server, if not the usual.")]
+
+AskedMode = Annotated[
+    Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
+]
+UseToolCalls = Annotated[
+    bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
+]
+Fallback = Annotated[
+    bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
+]
+MaxSteps = Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")]
+MaxTime = Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")]
+MaxCost = Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")]
+
+
+def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wanted":
+    """The mode that is asked for: ``--mode`` if it says one, else what the option or setting on tool calls says."""
+    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
+    if native is None or mode is not Mode.auto:
+        return mode.value
+    return "native" if native else "json"
 
 
 def settings() -> "Settings":

@@ -2,9 +2,25 @@
 
 from typing import Annotated, Any
 
-from micro_agent.cli.ask import Mode
 from micro_agent.cli.messages import say
-from micro_agent.cli.options import BaseUrl, TracesDir, option, settings, store_of, tools_of
+from micro_agent.cli.options import (
+    AskedMode,
+    BaseUrl,
+    Fallback,
+    MaxCost,
+    MaxSteps,
+    MaxTime,
+    Mode,
+    Model,
+    Provider,
+    TracesDir,
+    UseToolCalls,
+    mode_for,
+    option,
+    settings,
+    store_of,
+    tools_of,
+)
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
@@ -20,25 +36,15 @@ def serve(
     grace: Annotated[
         float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for runs under way at the end.")
     ] = 10.0,
-    max_steps: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")] = 6,
-    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")] = None,
-    max_cost: Annotated[
-        float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")
-    ] = None,
-    provider: Annotated[
-        str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm or mock.")
-    ] = None,
-    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")] = None,
+    max_steps: MaxSteps = 6,
+    max_time: MaxTime = None,
+    max_cost: MaxCost = None,
+    provider: Provider = None,
+    model: Model = None,
     base_url: BaseUrl = None,
-    mode: Annotated[
-        Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
-    ] = Mode.auto,
-    use_tool_calls: Annotated[
-        bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
-    ] = None,
-    fallback: Annotated[
-        bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
-    ] = None,
+    mode: AskedMode = Mode.auto,
+    use_tool_calls: UseToolCalls = None,
+    fallback: Fallback = None,
     traces_dir: TracesDir = None,
 ) -> None:
     """Serve the HTTP API until SIGINT or SIGTERM. A tool that asks for confirmation pauses its run."""
@@ -58,10 +64,8 @@ def serve(
     found = settings()
     store = store_of(found, traces_dir)
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
-    native = found.use_tool_calls if use_tool_calls is None else use_tool_calls
-    if native is not None and mode is Mode.auto:
-        mode = Mode.native if native else Mode.json
-    agents = Agents(lm, list(tools_of(found).values()), mode=mode.value, store=store, settings=found)
+    asked = mode_for(found, mode, use_tool_calls)
+    agents = Agents(lm, list(tools_of(found).values()), mode=asked, store=store, settings=found)
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))
