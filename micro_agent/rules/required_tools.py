@@ -19,6 +19,8 @@ __all__ = ["check", "holds_last_value", "implied", "last_observation"]
 
 # A model must be able to report that something cannot be computed, so failed calls count from this number on.
 _FAILURES_THAT_COUNT = 2
+# That there is no result is one.
+_RESULTS = frozenset({"DIVISION_BY_ZERO"})
 _NOT_EXECUTED = NEVER_RAN | {"INTERRUPTED"}
 _MISSING = {
     CALCULATOR: "this question needs the calculator tool. Call calculator with the expression, for example "
@@ -48,7 +50,7 @@ def check(run: Run, event: Event) -> Verdict | None:
 
 def _used(steps: Iterable[Step], tool: str) -> bool:
     calls = [step for step in steps if step.tool == tool and step.error not in _NOT_EXECUTED]
-    return any(step.ok for step in calls) or len(calls) >= _FAILURES_THAT_COUNT
+    return any(step.ok or step.error in _RESULTS for step in calls) or len(calls) >= _FAILURES_THAT_COUNT
 
 
 def last_observation(run: Run, tool: str) -> Any:

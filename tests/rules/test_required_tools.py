@@ -221,6 +221,10 @@ def test_one_failed_call_is_not_enough_and_two_are() -> None:
     assert finish(SUM, "it cannot be computed", failed("calculator"), failed("calculator")) is None
 
 
+def test_that_there_is_no_result_may_be_said_at_once() -> None:
+    assert finish("What is 1/0?", "It is undefined.", failed("calculator", "DIVISION_BY_ZERO")) is None
+
+
 @pytest.mark.parametrize("code", ["NOT_RUN", "APPROVAL_REJECTED", "INTERRUPTED"])
 def test_calls_that_were_not_executed_do_not_count(code: str) -> None:
     assert isinstance(finish(SUM, "16", failed("calculator", code), failed("calculator", code)), Violation)
