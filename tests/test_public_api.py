@@ -10,7 +10,7 @@ import micro_agent
 PUBLIC = ["Limits", "MicroAgent", "Run", "Step", "Tool", "configure_lm", "tool"]
 
 LIGHT = [
-    "micro_agent", "micro_agent.cli", "micro_agent.decoding", "micro_agent.storage.journal",
+    "micro_agent", "micro_agent.cli", "micro_agent.decoding", "micro_agent.evaluation", "micro_agent.storage.journal",
     "micro_agent.rules", "micro_agent.run", "micro_agent.tools", "micro_agent.traces",
 ]  # fmt: skip
 

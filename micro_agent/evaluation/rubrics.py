@@ -8,9 +8,9 @@ from pydantic_core import ErrorDetails
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import read_whole
+from micro_agent.evaluation.datasets.files import check_version, text_of, unknown_name
+from micro_agent.evaluation.datasets.yaml_text import Block, read_yaml
 from micro_agent.evaluation.result import Rubric
-from micro_agent.evaluation.task_files import check_version, text_of, unknown_name
-from micro_agent.evaluation.yaml_text import Block, read_yaml
 
 _LARGEST = 1_000_000
 _FIELDS = ("version", "weights", "pass_score")

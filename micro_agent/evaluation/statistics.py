@@ -8,7 +8,12 @@ and how often its intervals hold what they should: docs/design/statistics.md.
 from collections.abc import Sequence
 from math import comb, floor, fsum, sqrt
 
-from micro_agent.evaluation.distributions import bisect, normal_quantile, student_t_quantile, student_t_two_sided
+from micro_agent.evaluation.distributions import (
+    bisect,
+    normal_quantile,
+    student_t_quantile,
+    student_t_two_sided,
+)
 
 CONFIDENCE = 0.95
 

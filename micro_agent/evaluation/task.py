@@ -20,7 +20,7 @@ def _as_number(value: Any) -> Any:
 
 
 class _Strict(BaseModel):
-    # The texts under the fields become the descriptions in the JSON Schema (`micro_agent.evaluation.schema`).
+    # The texts under the fields become the descriptions in the JSON Schema (`micro_agent.evaluation.datasets.schema`).
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 

@@ -9,10 +9,10 @@ from jsonschema import Draft202012Validator
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import load_tasks
-from micro_agent.evaluation.schema import schema_text, tasks_schema
+from micro_agent.evaluation.datasets.schema import schema_text, tasks_schema
 from micro_agent.evaluation.task import Task
 
-EVALS = Path(__file__).resolve().parents[2] / "evals"
+EVALS = Path(__file__).resolve().parents[3] / "evals"
 
 GOOD = [
     "- {id: a, question: q, expect_tools: []}",

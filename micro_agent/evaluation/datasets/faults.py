@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from micro_agent.evaluation.datasets.files import FIELDS, unknown_name
 from micro_agent.evaluation.task import ExpectedNumber
-from micro_agent.evaluation.task_files import FIELDS, unknown_name
 
 _NUMBER = "must be a number such as 16, or {value: 3.14, tolerance: 0.01}"
 _FIELD_ADVICE = {

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from io import BytesIO, StringIO
 from typing import Any, cast
 
+from micro_agent.evaluation.datasets.yaml_text import Block, read_yaml
 from micro_agent.evaluation.task import Task
-from micro_agent.evaluation.yaml_text import Block, read_yaml
 from micro_agent.storage.jsonl import read_lines
 
 FIELDS = tuple(Task.model_fields)

@@ -11,9 +11,9 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.evaluation.datasets.faults import faults_of
+from micro_agent.evaluation.datasets.files import READERS, Row
 from micro_agent.evaluation.task import Task
-from micro_agent.evaluation.task_faults import faults_of
-from micro_agent.evaluation.task_files import READERS, Row
 from micro_agent.storage.jsonl import open_file
 
 _FAULTS_SHOWN = 5
