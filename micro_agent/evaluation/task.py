@@ -1,7 +1,8 @@
 """A task of a dataset: a question, and what a right answer to it shows."""
 
 import re
-from typing import Annotated, Any, Self
+from hashlib import sha256
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -45,11 +46,15 @@ SomeTexts = Annotated[
 Number = Annotated[ExpectedNumber, BeforeValidator(_as_number, json_schema_input_type=float | ExpectedNumber)]
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
+
+
 class Task(_Strict):
     """One task. At least one expectation is needed; all of them must hold."""
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
-    """Unique in its dataset; results of two evals are paired by it."""
+    id: str = Field(default="", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", json_schema_extra=_without_default)
+    """Unique in its dataset; results of two evals are paired by it. Without one it is made of the question."""
     question: str = Field(pattern=r"\S")
     """What the agent is asked, as it stands here."""
     tags: Tags = []
@@ -68,6 +73,17 @@ class Task(_Strict):
     """Tools whose last value stands in the model's answer: for what nobody knows beforehand, such as the time."""
     note: str | None = None
     """For people: what the task is there for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        given = cast("dict[str, Any]", data)
+        question = given.get("question")
+        if given.get("id") is not None or not isinstance(question, str):
+            return given
+        return {**given, "id": f"q-{sha256(question.encode(errors='replace')).hexdigest()[:12]}"}
 
     @model_validator(mode="after")
     def _checks_something(self) -> Self:

@@ -92,6 +92,15 @@ def test_a_bare_list_of_tasks_is_read(tmp_path: Path) -> None:
     assert [task.expect_contains for task in load_tasks(str(path)).tasks] == [["me"]]
 
 
+def test_a_task_without_an_id_has_one_of_its_question_wherever_it_stands(tmp_path: Path) -> None:
+    sums = ["- {question: What is 2+3?, expect_number: 5}\n", "- {id: ~, question: What is 2+4?, expect_number: 6}\n"]
+    one, other = (load_tasks(written(tmp_path, "t.yaml", "".join(lines))).tasks for lines in (sums, sums[::-1]))
+    assert [task.id for task in one] == [task.id for task in reversed(other)]
+    assert len({task.id for task in one}) == 2
+    csv = load_tasks(written(tmp_path, "t.csv", "question,expect_number\nWhat is 2+3?,5\n")).tasks
+    assert csv == one[:1]
+
+
 def test_text_without_quotes_is_the_text_that_stands_there(tmp_path: Path) -> None:
     content = """
 - id: 007
@@ -162,8 +171,8 @@ YAML_FAULTS = {
     START + "tags: a b, expect_key: k}": "tags: a tag begins with a letter or digit",
     START + "tags: {}, expect_key: k}": "tags: must be a text, or a list of texts",
     START + "note: only}": "task a: nothing is expected of it; give one of expect_contains, expect_number,",
-    "- {question: q, expect_key: k}": "FILE: line 1: id: is missing; write it",
-    "- {id: ~, question: q, expect_key: k}": "id: is missing",
+    "- {question: q, expect_key: k}\n- {question: q, expect_key: j}": "id: line 1 has it already; give each task",
+    "- {expect_key: k}": "question: is missing; write it",
     "- {id: a b, question: q, expect_key: k}": "id: must begin with a letter or digit and have at most 100",
     "- {id: a, question: ' ', expect_key: k}": "task a: question: is blank",
     "- {id: [a], question: q, expect_key: k}": "FILE: line 1: id: must be text; put it in quotes",

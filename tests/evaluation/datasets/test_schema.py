@@ -31,7 +31,7 @@ BAD = {
     "{version: 2, tasks: [{id: a, question: q, expect_tools: []}]}": "1 was expected",
     "{tasks: [{id: a, question: q, expect_tools: []}], more: 1}": "'more' was unexpected",
     "- {id: a, question: q}": "is not valid under any of the given schemas",
-    "- {question: q, expect_tools: []}": "'id' is a required property",
+    "- {id: a, expect_tools: []}": "'question' is a required property",
     "- {id: a b, question: q, expect_tools: []}": "'a b' does not match",
     "- {id: a, question: ' ', expect_tools: []}": "' ' does not match",
     "- {id: a, question: q, expect_tols: [], expect_key: k}": "'expect_tols' was unexpected",
