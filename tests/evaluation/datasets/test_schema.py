@@ -16,6 +16,7 @@ EVALS = Path(__file__).resolve().parents[3] / "evals"
 
 GOOD = [
     "- {id: a, question: q, expect_tools: []}",
+    "- {question: q, expect_tools: []}",
     "tasks: [{id: a, question: q, expect_tools: []}]",
     "{version: 1, tasks: [{id: a, question: q, expect_number: 16}]}",
     "- {id: a, question: q, expect_number: -1.5}",
