@@ -121,7 +121,7 @@ def test_lines_that_are_no_result_are_reported(source: Path, tmp_path: Path) -> 
     assert list(scores(tmp_path / "new.jsonl")) == ["tool"]
     assert [fault.partition(":")[0] for fault in report.faults] == ["line 3", "line 4", "line 6"]
     assert "not readable: not JSON" in report.faults[0]
-    assert report.faults[1] == "line 4: not a result: task.id: Field required"
+    assert report.faults[1] == "line 4: not a result: task.question: Field required"
     assert report.faults[2] == "line 6: cut off while it was written"
 
 
