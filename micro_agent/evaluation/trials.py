@@ -31,5 +31,5 @@ def trials(tasks: Iterable[Task], epochs: int, seed: int, *, seeded: bool) -> It
 
 def remaining(every: Iterable[Trial], file: ResultFile, *, retry_errors: bool = False) -> list[Trial]:
     """The trials that have no result in ``file``; with ``retry_errors`` also those whose run failed."""
-    left = file.done - file.errors if retry_errors else file.done
-    return [trial for trial in every if trial.key not in left]
+    finished = file.done - file.errors if retry_errors else file.done
+    return [trial for trial in every if trial.key not in finished]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from math import ceil
 from statistics import median
 from time import monotonic, time_ns
@@ -90,12 +90,6 @@ class Live:
         if self._run is None:
             raise self._failure
         return self._run
-
-    async def events(self, after: int = 0) -> AsyncIterator[tuple[int, StreamEvent]]:
-        """The events numbered above ``after`` as they come, without a gap or a repeat. Raises what `ended` raises."""
-        while not self.log.all_seen(after):
-            for after, event in await self.log.news(after):  # noqa: B020 - the place to go on from
-                yield after, event
 
     def cancel(self) -> None:
         """End the run as soon as that can be; it is then on record as cancelled."""
