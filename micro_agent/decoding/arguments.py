@@ -6,9 +6,14 @@ from typing import Any, cast
 
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.repair import Allowance, Unreadable, exact, mend, repair
-from micro_agent.decoding.scanner import Piece, pieces
+from micro_agent.decoding.scanner import Piece, piece_at, pieces
 
-_WHOLE_VALUE = re.compile(r"""(?:["'}\]]|\b(?:true|false|null|True|False|None))\Z""")
+_WHOLE_VALUE = re.compile(r"""(?:["'”’}\]]|\b(?:true|false|null|True|False|None))\Z""")
+# What cannot go on inside the object: it stands on a line of its own and begins with a word.
+_PROSE = re.compile(r"""[ \t]*+(?:```[ \t]*+)?\n\s*+[^\s"'{}\[\],:][^{}\[\]]*+""")
+
+_ENDING = re.compile(r"(?:\s|```|</s>|<[|｜]\w{1,30}[|｜]>)+\Z")
+_MAX_ENDING = 200
 
 
 def read_arguments(raw: Any, allowance: Allowance) -> tuple[dict[str, Any], list[Repair]]:
@@ -60,11 +65,37 @@ def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
     Raises:
         Unreadable: Something else than brackets is missing.
     """
-    text = piece.text.rstrip().removesuffix("```").rstrip()
-    if piece.missing is None or not _WHOLE_VALUE.search(text):
+    text = _without_ending(piece.text)
+    missing = piece.missing
+    if missing is None or not _WHOLE_VALUE.search(text):
+        text, missing = _before_prose(text)
+    if missing is None:
         raise Unreadable(f"it ends before it is complete, at character {len(piece.text)}")
-    value, repairs = mend(text + piece.missing, allowance, guess=False)
-    return value, [repair("closing_brackets", text, text + piece.missing), *repairs]
+    value, repairs = mend(text + missing, allowance)
+    return value, [repair("closing_brackets", text, text + missing), *repairs]
+
+
+def closed_by_markup(text: str) -> tuple[str, list[Repair]]:
+    """An object as text with the brackets that it lacks, where markup behind it says that it is complete."""
+    missing = piece_at(text, 0).missing
+    if not missing:
+        return text, []
+    whole = text.rstrip() + missing
+    return whole, [repair("closing_brackets", text, whole)]
+
+
+def _without_ending(text: str) -> str:
+    """``text`` without blanks, a fence and special tokens at its end."""
+    last = max(0, len(text) - _MAX_ENDING)
+    return text[:last] + _ENDING.sub("", text[last:])
+
+
+def _before_prose(text: str) -> tuple[str, str | None]:
+    """``text`` up to its last bracket, when prose follows that on a line of its own, and what closes it."""
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    if not end or not _PROSE.fullmatch(text, end):
+        return text, None
+    return text[:end], pieces(text[:end])[0].missing
 
 
 def _kind(value: Any) -> str:

@@ -3,7 +3,7 @@
 from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import DecodeError, ModelReply, RawCall, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair import Unreadable, exact
+from micro_agent.decoding.repair import Unreadable, exact, repair
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.wording import shorten
 
@@ -30,7 +30,7 @@ def read_calls(reply: ModelReply, offer: Offer) -> ToolCalls | DecodeError:
             seen = f"A call of {_shown(raw)} whose arguments cannot be read: {why}."
             return error("malformed", seen, offer, name)
         calls.append(ToolCall(name, args, raw.id or None))
-        repairs += mended
+        repairs += [repair("tool_name", raw.name, name), *mended] if name != raw.name else mended
     return ToolCalls(calls, repairs)
 
 

@@ -6,9 +6,12 @@ from typing import Any, NoReturn, cast
 
 from micro_agent.decoding.decision import ToolSpec
 from micro_agent.decoding.repair import Allowance
+from micro_agent.decoding.typed import types
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools import Tool, check, resolve
 from micro_agent.tools.arguments import Faults
+from micro_agent.tools.faults import find_faults
+from micro_agent.tools.names import closest
 
 _MAX_NAME = 128
 
@@ -21,6 +24,10 @@ class Offer:
     allowance: Allowance = field(default_factory=Allowance)
     values: int = 300
     """How many more values of arguments are checked against a schema; the loop checks all of them anyway."""
+    native: bool = False
+    """Whether the tools stand on the wire: an error then asks for a call there and not for an object in the text."""
+    lookups: int = 2
+    """How many more names are compared with all tools' names, letter by letter, to show the closest."""
 
     @property
     def names(self) -> list[str] | None:
@@ -33,20 +40,52 @@ class Offer:
             return name.strip() if name.strip() and len(name) <= _MAX_NAME else None
         return resolve(self.names, name)
 
+    def meant(self, name: str) -> str | None:
+        """The tool whose name is closest to one that is no tool's, if one is close: the example in an error."""
+        self.lookups -= 1
+        return next(iter(closest(self.names or (), name)), None) if self.lookups >= 0 else None
+
     def tool(self, name: str | None) -> ToolSpec | None:
         """The tool of exactly this name, if it is known."""
         return next((tool for tool in self.tools or () if tool.name == name), None)
 
-    def faults(self, name: str, args: dict[str, Any]) -> str | None:
+    @property
+    def unchecked(self) -> bool:
+        """Whether there were too many values already, so that arguments count as fitting unseen."""
+        return self.values <= 0
+
+    def types(self, name: str, key: str) -> frozenset[str]:
+        """The JSON types that the tool of this name allows for one argument; none where it does not say."""
+        tool = _as_tool(spec) if (spec := self.tool(name)) is not None else None
+        part = tool.schema.root.get("properties", {}).get(key) if tool is not None else None
+        return types(tool.schema, part) if tool is not None else frozenset()
+
+    def faults(self, name: str, args: dict[str, Any], *, extras: bool = False) -> str | None:
         """What is wrong with ``args`` for the tool of this name, in one line; ``None`` when they fit.
 
         Arguments count as fitting where nothing can be said: an unknown tool, a schema that is none, too many values.
+        ``extras`` allows arguments that the schema neither names nor forbids, which the loop then refuses by name.
         """
+        checked = self._checked(name, args)
+        found = check(checked, args) if checked is not None else None
+        if checked is None or not isinstance(found, Faults):
+            return None
+        allowed = checked.schema.allowed
+        if extras and allowed is not None and not args.keys() <= set(allowed):
+            known = {key: value for key, value in args.items() if key in allowed}
+            return None if not isinstance(check(checked, known), Faults) else found.message
+        return found.message
+
+    def misfits(self, name: str, args: dict[str, Any]) -> bool:
+        """Whether ``args`` are known not to fit as they are, without any coercion."""
+        checked = self._checked(name, args)
+        return checked is not None and bool(find_faults(checked.schema, args))
+
+    def _checked(self, name: str, args: dict[str, Any]) -> Tool | None:
+        """The tool that ``args`` can be checked against, if there is one and it costs little."""
         spec = self.tool(name)
         self.values -= _count(args, self.values)
-        checked = _as_tool(spec) if spec is not None and self.values > 0 else None
-        found = check(checked, args) if checked is not None else None
-        return found.message if isinstance(found, Faults) else None
+        return _as_tool(spec) if spec is not None and self.values > 0 else None
 
 
 def _as_tool(spec: ToolSpec) -> Tool | None:

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"|(?<=[{\[(,:\s])'[^'\\]*(?:\\.[^'\\]*)*+'(?=\s*[,:}\])])",
     re.DOTALL,
 )
-_STRUCTURE = re.compile(r"""\{\s*(?:["'“‘]|\w+\s*:)|\[\s*[{\["'“‘]""")
+_STRUCTURE = re.compile(r"""\{\s*(?:(?://|\#)[^\n]*\n\s*)?(?:["'“‘]|\w+\s*:)|\[\s*[{\["'“‘]""")
 _PARTNER = {"}": "{", "]": "[", "{": "}", "[": "]"}
 
 
@@ -59,6 +59,11 @@ def pieces(text: str) -> list[Piece]:
         if piece.closed or _STRUCTURE.match(text, piece.start):
             found.append(piece)
     return found
+
+
+def piece_at(text: str, start: int) -> Piece:
+    """The piece that opens with the bracket at ``start``."""
+    return _follow(text, start, _MAX_STEPS)[0]
 
 
 def _follow(text: str, start: int, budget: int) -> tuple[Piece, int]:

@@ -1,13 +1,15 @@
 """Objects that look like calls become calls, or an error that says why not, or turn out to be data."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from micro_agent.decoding.arguments import read_arguments
-from micro_agent.decoding.decision import DecodeError, Final, Reason, ToolCall, ToolCalls
+from micro_agent.decoding.decision import DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair import Unreadable
-from micro_agent.decoding.shapes import Shape, final_call
+from micro_agent.decoding.repair import Unreadable, repair
+from micro_agent.decoding.shapes import ARGUMENTS, Shape, call_shapes, final_call, plain
 from micro_agent.decoding.wording import expected, shorten
 
 MAX_CALLS = 32
@@ -44,21 +46,68 @@ def settle(shapes: Sequence[Shape], offer: Offer) -> ToolCalls | Final | DecodeE
 
 def error(reason: Reason, seen: str, offer: Offer, name: str | None = None) -> DecodeError:
     """A `DecodeError` that shows the form, with the tool of this name as the example."""
-    return DecodeError(reason, seen, expected(reason, offer.names, offer.tool(name)))
+    return DecodeError(reason, seen, expected(reason, offer.names, offer.tool(name), native=offer.native))
 
 
 def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:
     name = offer.resolve(shape.name)
     if name is None or (offer.tools is None and shape.strength != "explicit"):
         seen = f"A call of {shorten(shape.name, 60)!r}, which is no tool."
-        return _Refusal(error("unknown_tool", seen, offer), shape.strength != "explicit")
+        return _Refusal(error("unknown_tool", seen, offer, offer.meant(shape.name)), shape.strength != "explicit")
     data = shape.strength == "loose"
     try:
-        args, repairs = read_arguments(shape.args, offer.allowance)
+        args, repairs = _arguments(name, shape.args, offer)
     except Unreadable as why:
         seen = f"A call of {name!r} whose arguments cannot be read: {why}."
         return _Refusal(error("bad_arguments", seen, offer, name), data)
-    if (faults := offer.faults(name, args)) is not None:
+    if (faults := offer.faults(name, args, extras=shape.strength == "explicit")) is not None:
         seen = f"A call of {name!r} with arguments that do not fit: {shorten(faults, 300)}."
         return _Refusal(error("bad_arguments", seen, offer, name), data)
+    if data and offer.unchecked:
+        return _Refusal(error("bad_arguments", f"A call of {name!r} among many other objects.", offer, name), data)
     return ToolCalls([ToolCall(name, args)], repairs)
+
+
+def _arguments(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
+    """The arguments, taken out of what they are nested in once more where they do not fit as they stand.
+
+    Raises:
+        Unreadable: ``raw`` holds no object.
+    """
+    given = _out_of_list(raw)
+    args, repairs = read_arguments(given, offer.allowance)
+    if given is not raw:
+        repairs = [repair("unnested", str(raw), str(given)), *repairs]
+    inner = _nested(name, args, offer)
+    if inner is None:
+        return args, repairs
+    try:
+        found, more = read_arguments(inner, offer.allowance)
+    except Unreadable:
+        return args, repairs
+    if offer.faults(name, found) is not None:
+        return args, repairs
+    unnested = repair("unnested", json.dumps(args, ensure_ascii=False), json.dumps(found, ensure_ascii=False))
+    return found, [*repairs, unnested, *more]
+
+
+def _out_of_list(raw: Any) -> Any:
+    """The one object in a list, as if it were passed by place; an empty list is no arguments."""
+    if not isinstance(raw, list):
+        return raw
+    items = cast("list[Any]", raw)
+    return items[0] if [type(item) for item in items] == [dict] else items or None
+
+
+def _nested(name: str, args: dict[str, Any], offer: Offer) -> Any:
+    """What stands in ``{"args": …}``, ``{"calculator": …}`` or a whole call where the arguments are wanted."""
+    key = next(iter(args), "")
+    if len(args) == 1 and _may_wrap(args[key]) and (plain(key) in ARGUMENTS or offer.resolve(key) == name):
+        return args[key] if offer.misfits(name, args) else None
+    again = call_shapes(args) or [] if len(args) > 1 else []
+    same = len(again) == 1 and again[0].strength == "explicit" and offer.resolve(again[0].name) == name
+    return again[0].args if same and offer.misfits(name, args) else None
+
+
+def _may_wrap(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith(("{", '"{')))

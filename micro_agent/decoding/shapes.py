@@ -1,25 +1,44 @@
 """What JSON values say: the shapes in which models write a call, and those of a final answer."""
 
 import json
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-NAME_KEYS = ("tool", "tool_name", "function_name", "name", "function", "action")
-ARGUMENT_KEYS = (
+from micro_agent.decoding.repair import Unreadable, exact
+
+# Keys are compared without case, ``_``, ``-`` and blanks: ``toolName`` is ``tool_name``.
+NAMES = ("tool", "toolname", "functionname", "selectedtool", "name", "function", "action")
+NEAR_NAMES = ("actionname", "func", "fn", "toolid", "toolchoice", "tooltouse", "method", "call", "command", "api")
+ARGUMENTS = (
     "args", "arguments", "parameters", "params", "kwargs", "input", "inputs",
-    "action_input", "tool_input", "tool_args", "tool_arguments",
+    "actioninput", "toolinput", "toolargs", "toolarguments",
 )  # fmt: skip
-WRAPPERS = ("tool", "function", "tool_call", "function_call", "action", "decision", "output", "response")
-LISTS = ("tool_calls", "function_calls", "calls")
+NEAR_ARGUMENTS = (
+    "arg", "argument", "parameter", "param", "inputdata", "inputparameters", "inputargs", "toolparameters",
+    "toolparams", "toolkwargs", "functionargs", "functionarguments", "functionparameters", "functioninput",
+    "argumentsjson", "actionargs", "actionarguments", "actionparameters", "actionparams", "callargs", "payload",
+)  # fmt: skip
+WRAPPERS = (
+    "tool", "function", "toolcall", "functioncall", "action", "decision", "output", "response",
+    "nextaction", "nextstep", "message", "tooluse", "call", "command",
+)  # fmt: skip
+LISTS = ("toolcalls", "functioncalls", "calls", "tools", "actions", "functions")
 FINAL_KEYS = ("final", "final_answer", "answer")
 FINAL_NAMES = frozenset({"final", "final_answer", "final answer", "finalanswer", "answer"})
-_BESIDE = frozenset({"id", "type", "call_id", "tool_call_id"})
-_THOUGHT = frozenset({"thought", "thoughts", "thinking", "reasoning", "reason", "explanation"})
+_BESIDE = frozenset({"id", "type", "callid", "toolcallid"})
+THOUGHTS = frozenset({"thought", "thoughts", "thinking", "reasoning", "reason", "explanation"})
+_SEPARATOR = re.compile(r"[\s_-]+")
 _MAX_NESTING = 4
 
-Strength = Literal["explicit", "bare", "named", "loose"]
-"""How much an object looks like a call: it has a key for the arguments; it has a name and nothing else; it has a key
-that only a call has, and arguments beside it; it may as well be data that has a name."""
+Strength = Literal["explicit", "near", "bare", "named", "loose"]
+"""How much an object looks like a call: it has a key for the arguments; it has keys that are nearly those; it has a
+name and nothing else; it has a key that only a call has, and arguments beside it; it may as well be data that has a
+name."""
+
+Known = Callable[[str], bool]
+"""Whether a tool has this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,47 +50,95 @@ class Shape:
     strength: Strength
 
 
-def call_shapes(value: Any) -> list[Shape] | None:
-    """The calls that a JSON value is: one for an object, several for a list of them; ``None`` when it is no call."""
-    return _shapes(value, _MAX_NESTING)
+def call_shapes(value: Any, known: Known | None = None) -> list[Shape] | None:
+    """The calls that a JSON value is: one for an object, several for a list of them; ``None`` when it is no call.
+
+    Args:
+        value: Any JSON value.
+        known: Tells a tool's name, for ``{"calculator": {"expression": "1+1"}}``; such a form is no call without it.
+    """
+    return _Reading(known).shapes(value, _MAX_NESTING)
 
 
-def _shapes(value: Any, nesting: int) -> list[Shape] | None:
-    if isinstance(value, list):
-        return _all_shapes(cast("list[Any]", value), nesting)
-    if not isinstance(value, dict) or nesting == 0:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    known: Known | None
+
+    def shapes(self, value: Any, nesting: int) -> list[Shape] | None:
+        if isinstance(value, list):
+            return self._all(cast("list[Any]", value), nesting)
+        if not isinstance(value, dict) or nesting == 0:
+            return None
+        given = cast("dict[str, Any]", value)
+        keys = {plain(key): key for key in reversed(given)}  # of two keys that are alike the first counts
+        for key in LISTS:
+            if key not in keys:
+                continue
+            listed = _opened(given[keys[key]])
+            if isinstance(listed, list):
+                return self._all(cast("list[Any]", listed), nesting)
+            if isinstance(listed, dict):
+                return self.shapes(listed, nesting - 1)
+        found = _shape(given, keys)
+        return [found] if found else self._wrapped(given, keys, nesting) or self._named_by_key(given, keys)
+
+    def _all(self, values: list[Any], nesting: int) -> list[Shape] | None:
+        """The calls of a list when it holds nothing else than calls (and a final answer, which they outrank)."""
+        values = [value for value in values if final_answer(value) is None]
+        if len(values) == 1 and isinstance(values[0], list) and nesting:
+            return self._all(cast("list[Any]", values[0]), nesting - 1)
+        found = [self.shapes(value, nesting - 1) if isinstance(value, dict) else None for value in values]
+        if not found or None in found:
+            return None
+        return [shape for shapes in found if shapes for shape in shapes]
+
+    def _wrapped(self, value: dict[str, Any], keys: dict[str, str], nesting: int) -> list[Shape] | None:
+        """``{"tool": {…}}`` and its like; the arguments may stand inside or beside."""
+        for key in WRAPPERS:
+            if key not in keys or not isinstance(wrapped := _opened(value[keys[key]]), dict | list):
+                continue
+            inner = self.shapes(wrapped, nesting - 1)
+            beside = _first(keys, ARGUMENTS)
+            if inner and len(inner) == 1 and inner[0].strength == "bare" and beside:
+                return [Shape(inner[0].name, value[beside], "explicit")]
+            if inner and key in ("tool", "toolcall", "functioncall"):
+                return [_promoted(shape) for shape in inner]
+            if inner:
+                return inner
         return None
-    known = cast("dict[str, Any]", value)
-    for key in LISTS:
-        if isinstance(known.get(key), list):
-            return _all_shapes(known[key], nesting)
-    found = _shape(known)
-    return [found] if found else _wrapped(known, nesting)
+
+    def _named_by_key(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
+        """``{"calculator": {"expression": …}}``, where nothing else than tools and a thought stands in the object."""
+        known = self.known
+        if known is None or not value:
+            return None
+        calls = [key for plainly, key in keys.items() if plainly not in THOUGHTS | _BESIDE and key not in FINAL_KEYS]
+        if not calls or not all(isinstance(_opened(value[key]), dict) and known(key) for key in calls):
+            return None
+        return [Shape(key, value[key], "loose") for key in value if key in calls]
 
 
-def _all_shapes(values: list[Any], nesting: int) -> list[Shape] | None:
-    """The calls of a list when it holds nothing else than calls (and a final answer, which they outrank)."""
-    values = [value for value in values if final_answer(value) is None]
-    found = [_shapes(value, nesting - 1) if isinstance(value, dict) else None for value in values]
-    if not found or None in found:
-        return None
-    return [shape for shapes in found if shapes for shape in shapes]
+def _opened(value: Any) -> Any:
+    """``value``, or what it holds where it is JSON as text."""
+    if not isinstance(value, str) or not value.startswith(("{", "[")):
+        return value
+    try:
+        return exact(value)
+    except Unreadable:
+        return value
 
 
-def _wrapped(value: dict[str, Any], nesting: int) -> list[Shape] | None:
-    """``{"tool": {…}}`` and its like; the arguments may stand inside or beside."""
-    for key in WRAPPERS:
-        if not isinstance(value.get(key), dict | list):
-            continue
-        inner = _shapes(value[key], nesting - 1)
-        beside = next((k for k in ARGUMENT_KEYS if k in value), None)
-        if inner and len(inner) == 1 and inner[0].strength == "bare" and beside:
-            return [Shape(inner[0].name, value[beside], "explicit")]
-        if inner and key in ("tool", "tool_call", "function_call"):
-            return [_promoted(shape) for shape in inner]
-        if inner:
-            return inner
-    return None
+def plain(key: str) -> str:
+    """A key without case, ``_``, ``-`` and blanks."""
+    return key if key.islower() and key.isalpha() else _SEPARATOR.sub("", key).casefold()
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and isinstance(_opened(value), str)
+
+
+def _first(keys: dict[str, str], wanted: Iterable[str]) -> str | None:
+    return next((keys[key] for key in wanted if key in keys), None)
 
 
 def _promoted(shape: Shape) -> Shape:
@@ -79,23 +146,31 @@ def _promoted(shape: Shape) -> Shape:
     return Shape(shape.name, shape.args, "named") if shape.strength in ("bare", "loose") else shape
 
 
-def _shape(value: dict[str, Any]) -> Shape | None:
-    key = next((k for k in NAME_KEYS if isinstance(value.get(k), str) and value[k]), None)
+def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
+    key = next((key for key in (*NAMES, *NEAR_NAMES) if key in keys and _is_name(value[keys[key]])), None)
     if key is None:
         return None
-    arguments = next((k for k in ARGUMENT_KEYS if k in value and k != key), None)
-    if arguments is not None:
-        return None if _is_schema(value[arguments]) else Shape(value[key], value[arguments], "explicit")
-    rest = {k: v for k, v in value.items() if k != key and k not in _BESIDE | _THOUGHT and k not in FINAL_KEYS}
-    if key in ("tool", "tool_name", "function_name"):
-        return Shape(value[key], rest, "named")
-    return Shape(value[key], rest, "loose" if rest else "bare")
+    name = value[keys[key]]
+    rest_keys = {plainly: given for plainly, given in keys.items() if plainly != key}
+    if (arguments := _first(rest_keys, ARGUMENTS)) is not None:
+        return _called(name, value[arguments], near=key in NEAR_NAMES)
+    if (arguments := _first(rest_keys, NEAR_ARGUMENTS)) is not None:
+        return _called(name, value[arguments], near=True)
+    if key in NEAR_NAMES:
+        return None
+    rest = {given: value[given] for plainly, given in rest_keys.items() if plainly not in _BESIDE | THOUGHTS}
+    rest = {given: value[given] for given in value if given in rest and given not in FINAL_KEYS}
+    if key in ("tool", "toolname", "functionname", "selectedtool"):
+        return Shape(name, rest, "named")
+    return Shape(name, rest, "loose" if rest else "bare")
 
 
-def _is_schema(args: Any) -> bool:
-    """Whether a tool is described here, as the system prompt does, and not called."""
+def _called(name: str, args: Any, *, near: bool) -> Shape | None:
+    """A call, unless a tool is described here, as the system prompt does, and not called."""
     known = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
-    return known.get("type") == "object" and isinstance(known.get("properties"), dict)
+    if known.get("type") == "object" and isinstance(known.get("properties"), dict):
+        return None
+    return Shape(name, args, "near" if near else "explicit")
 
 
 def final_answer(value: Any) -> str | None:
@@ -108,7 +183,7 @@ def final_answer(value: Any) -> str | None:
     known = cast("dict[str, Any]", value)
     if known.get("final") is not None and not isinstance(known["final"], bool):
         return _answer_text(known["final"])
-    said = {key for key, inner in known.items() if inner not in (None, "", [], {})} - _THOUGHT - _BESIDE - {"final"}
+    said = {key for key, inner in known.items() if inner not in (None, "", [], {})} - THOUGHTS - _BESIDE - {"final"}
     for key in ("final_answer", "answer"):
         if known.get(key) is not None and said <= {key}:
             return _answer_text(known[key])

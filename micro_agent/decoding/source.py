@@ -1,7 +1,10 @@
-"""What a reader of text gets."""
+"""What a reader of text gets, and what it is."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
+from micro_agent.decoding.data import Data
+from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.offer import Offer
 
 
@@ -12,3 +15,12 @@ class Source:
     text: str
     cut_off: bool
     offer: Offer
+    data: Data = field(init=False, repr=False, compare=False)
+    """Where in the text something is data, so that a marker in it means nothing."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", Data(self.text, self.offer.allowance))
+
+
+Reader = Callable[[Source], Decision | None]
+"""Reads one form, such as the markup of a dialect; ``None`` when the text is not in it."""

@@ -1,29 +1,78 @@
 """What a model thinks aloud, set aside: never the decision, never part of the answer."""
 
 import re
+from bisect import bisect
+from dataclasses import dataclass
+from itertools import islice
 
-from micro_agent.decoding.repair import Unreadable, exact
-from micro_agent.decoding.scanner import Piece, pieces
+from micro_agent.decoding.data import Data
+from micro_agent.decoding.repair import Allowance
 
+_OPENING = (
+    r"<(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\[THINK\]|◁think▷|<\|START_THINKING\|>"
+    r"|<\|(?:begin_of_thought|inner_prefix)\|>|<\|channel>(?:thought\b)?"
+)
+_CLOSING = (
+    r"</(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>"
+    r"|<\|(?:end_of_thought|inner_suffix)\|>|<channel\|>|\[BEGIN FINAL RESPONSE\]"
+)
 # Between backticks an answer speaks about the tag; that form is matched first and names no group.
-_NAME = r"(?:think|thinking|reasoning)\s{0,9}>"
-_TAG = re.compile(rf"`</?{_NAME}`|<(?P<slash>/?)(?P<name>{_NAME})", re.IGNORECASE)
+_TAG = re.compile(rf"`(?:{_OPENING}|{_CLOSING})`|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})", re.IGNORECASE)
+
+_MAX_TAGS = 1000
+_SIGNS = ("think", "thought", "reasoning", "inner_", "channel", "final response]")
+
+_CALL_TAG = re.compile(
+    r"<(?P<slash>/?)(?:(?:\w{1,20}:)?tool_calls?|function_calls?|function|invoke|parameter|arg_value)\b[^<>\n]{0,200}>"
+)
+
+# gpt-oss: the analysis channel up to the next message. With a recipient it is a call and no thought.
+_ANALYSIS = re.compile(
+    r"(?P<call>\bto=[\w.-]{1,128}\s*+)?(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+analysis(?P<header>[^<]{0,200})"
+    r"<\|message\|>[^<]*+(?:<(?!\|(?:end|start|channel|call|return)\|>)[^<]*+)*+(?:<\|end\|>)?"
+)
+# The same where the server dropped the special tokens.
+_BARE_ANALYSIS = re.compile(r"\Aanalysis(?=[A-Z]).*?assistant(?:final|(?=commentary))", re.DOTALL)
+
+# Granite 3.2 thinks in plain words.
+_WORDS = re.compile(r"\A\s*+(?:Here is|Here's) my thought process:.*?(?:Here is|Here's) my response:", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A reply without what was thought, trimmed, and the last thought if nothing closes it."""
+
+    text: str
+    open_thought: str | None = None
 
 
 def without_thinking(text: str) -> str:
-    """``text`` without ``<think>…</think>`` (also ``<thinking>``, ``<reasoning>``), trimmed.
+    """`spoken`, the text alone."""
+    return spoken(text, Allowance()).text
+
+
+def spoken(text: str, allowance: Allowance) -> Spoken:
+    """``text`` without ``<think>…</think>`` and what other models write for it.
 
     Without a closing tag everything after the opening one is thought, without an opening tag everything before the
-    closing one. A tag inside a string of a JSON object is data.
+    closing one. A tag inside a string of a JSON object, or in an argument of a call in tags, is data.
     """
+    text = _WORDS.sub("", text)
+    lowered = text.lower()
+    if not any(sign in lowered for sign in _SIGNS):
+        return Spoken(_BARE_ANALYSIS.sub("", text).strip())
+    text = _without_analysis(text, allowance)
     kept: list[str] = []
     at, inside, paired = 0, False, False
     end = len(text.rstrip())
-    for tag in _tags(text):
-        if not tag["slash"]:
+    calls = _Calls.of(text)
+    for tag in _outside_data(_TAG, text, allowance):
+        if not inside and calls.hold(at, tag.start(), said=paired or tag["opening"]):
+            continue
+        if tag["opening"]:
             if not inside:
                 kept.append(text[at : tag.start()])
-            inside = True
+            at, inside = tag.end(), True
             continue
         if not inside:
             if paired and tag.end() >= end:
@@ -33,27 +82,47 @@ def without_thinking(text: str) -> str:
         at, inside, paired = tag.end(), False, True
     if not inside:
         kept.append(text[at:])
-    return "".join(kept).strip()
+    return Spoken("".join(kept).strip(), text[at:].strip() if inside else None)
 
 
-def _tags(text: str) -> list[re.Match[str]]:
-    """The tags that are not inside a readable JSON object or list."""
-    tags = [tag for tag in _TAG.finditer(text) if tag["name"]]
-    data = [piece for piece in pieces(text) if piece.closed and _holds_data(piece)] if tags else []
-    outside: list[re.Match[str]] = []
-    for tag in tags:
-        while data and data[0].end <= tag.start():
-            data.pop(0)
-        if not data or tag.start() < data[0].start:
-            outside.append(tag)
-    return outside
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Where tags of calls open and close, and where the text begins."""
+
+    opened: list[int]
+    closed: list[int]
+    start: int
+
+    @classmethod
+    def of(cls, text: str) -> "_Calls":
+        found = list(_CALL_TAG.finditer(text))
+        opened = [tag.start() for tag in found if not tag["slash"]]
+        closed = [tag.start() for tag in found if tag["slash"]]
+        return cls(opened, closed, len(text) - len(text.lstrip()))
+
+    def hold(self, at: int, tag: int, *, said: object) -> bool:
+        """Whether ``tag`` is in a call that opens after ``at`` and is closed behind the tag.
+
+        What stands before the first closing tag of a thought was thought, calls too, unless the text begins with one.
+        """
+        last = bisect(self.opened, tag) - 1
+        if last < 0 or self.opened[last] < at or not (said or self.opened[0] == self.start):
+            return False
+        following = bisect(self.closed, self.opened[last])
+        return following < len(self.closed) and self.closed[following] > tag
 
 
-def _holds_data(piece: Piece) -> bool:
-    if _TAG.search(piece.text) is None:
-        return False
-    try:
-        exact(piece.text)
-    except Unreadable:
-        return False
-    return True
+def _without_analysis(text: str, allowance: Allowance) -> str:
+    kept: list[str] = []
+    at = 0
+    for thought in _outside_data(_ANALYSIS, text, allowance):
+        if not thought["call"] and "to=" not in thought["header"]:
+            kept.append(text[at : thought.start()])
+            at = thought.end()
+    return _BARE_ANALYSIS.sub("", "".join(kept) + text[at:])
+
+
+def _outside_data(pattern: re.Pattern[str], text: str, allowance: Allowance) -> list[re.Match[str]]:
+    """The first matches that mean something and are no part of an argument."""
+    found = (match for match in pattern.finditer(text) if match.lastgroup)
+    return Data(text, allowance).outside(list(islice(found, _MAX_TAGS)))

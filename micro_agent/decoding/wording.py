@@ -1,14 +1,14 @@
 """What a decode error says: what was seen, and what to write instead, for a model of a billion parameters."""
 
-import json
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable
 
+from micro_agent.asking_again import ASKING
 from micro_agent.decoding.decision import Reason, ToolSpec
+from micro_agent.tools.form import arguments_form, json_call
 
-_HINTS = {"cut_off": "Be shorter. ", "ambiguous": "Make one decision only. "}
 _MAX_EXPECTED = 299
 _MAX_FORM = 130
+_MAX_NAME = 64
 _FINAL = '{"final": {"answer": "<text>"}}'
 
 
@@ -20,46 +20,37 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def expected(reason: Reason, names: Iterable[str] | None, tool: ToolSpec | None = None) -> str:
-    """The form of a decision, with ``tool`` as the example if given, and the names of the tools; under 300 characters.
+def expected(reason: Reason, names: Iterable[str] | None, tool: ToolSpec | None = None, *, native: bool = False) -> str:
+    """What to do instead: `ASKING` says it, with the form of a decision in it; under 300 characters.
 
     Args:
-        reason: What was wrong; some reasons want a hint.
+        reason: What was wrong.
         names: The tools that may be called; ``None`` when they are not known.
-        tool: The one that the model seems to mean.
+        tool: The one that the model seems to mean; it is the example.
+        native: Whether tools stand on the wire, so that a call is wanted and not an object in the text.
     """
+    asked = ASKING[reason].asked
     listed = None if names is None else list(names)
     if listed is not None and not listed:
-        return f"{_HINTS.get(reason, '')}There are no tools. Answer the question in plain text."
-    form = _call_form(tool) if tool else '{"tool": {"name": "<tool name>", "args": {<arguments>}}}'
-    text = f"{_HINTS.get(reason, '')}Reply with one JSON object and nothing else: {form} or {_FINAL}."
+        return asked.format(form="There are no tools. Answer the question in plain text.")
+    text = asked.format(form=_native_form(tool) if native else _json_form(tool))
     if listed is None:
         return text
     return shorten(f"{text} Tools: {_names(listed, _MAX_EXPECTED - len(text) - 9)}", _MAX_EXPECTED)
 
 
-def _call_form(tool: ToolSpec) -> str:
-    """``{"tool": {"name": "add", "args": {"a": <integer>}}}`` with all arguments, or the required ones, or neither."""
-    properties = _mapping(tool.parameters.get("properties"))
-    wanted = tool.parameters.get("required")
-    required = [key for key in properties if isinstance(wanted, list) and key in wanted]
-    for keys in (list(properties), required):
-        args = ", ".join(f"{json.dumps(key)}: {_placeholder(properties[key])}" for key in keys)
-        form = f'{{"tool": {{"name": "{tool.name}", "args": {{{args}}}}}}}'
-        if len(form) <= _MAX_FORM:
-            return form
-    return f'{{"tool": {{"name": "{shorten(tool.name, 64)}", "args": {{<arguments>}}}}}}'
+def _native_form(tool: ToolSpec | None) -> str:
+    if tool is None:
+        return "Call one of the tools, or answer the question in plain text."
+    name = shorten(tool.name, _MAX_NAME)
+    return f"Call the tool {name} with {arguments_form(tool.parameters, _MAX_FORM)}, or answer in plain text."
 
 
-def _placeholder(schema: object) -> str:
-    kind = _mapping(schema).get("type")
-    if kind == "string":
-        return '"<text>"'
-    return f"<{kind}>" if isinstance(kind, str) else "<value>"
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _json_form(tool: ToolSpec | None) -> str:
+    call = '{"tool": {"name": "<tool name>", "args": {<arguments>}}}'
+    if tool is not None:
+        call = json_call(tool.name, tool.parameters, _MAX_FORM)
+    return f"Reply with one JSON object and nothing else: {call} or {_FINAL}."
 
 
 def _names(names: list[str], room: int) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,25 @@ def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
         '{"name": "calculator", "expression": "1+1"}',
         '{"decision": {"tool": "calculator", "args": {"expression": "1+1"}}}',
         '{"name": "functions.Calculator", "arguments": {"expression": "1+1"}}',
+        '{"toolName": "calculator", "Arguments": {"expression": "1+1"}}',
+        '{"functionName": "calculator", "tool_input": {"expression": "1+1"}}',
+        '{"tool_choice": "calculator", "argument": {"expression": "1+1"}}',
+        '{"name": "calculator", "input_data": {"expression": "1+1"}}',
+        '{"calculator": {"expression": "1+1"}}',
+        '{"thought": "I add", "calculator": "{\\"expression\\": \\"1+1\\"}"}',
+        '{"tool": {"calculator": {"expression": "1+1"}}}',
+        '{"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": '
+        '{"name": "calculator", "arguments": "{\\"expression\\": \\"1+1\\"}"}}]}',
+        '{"tool_calls": "[{\\"name\\": \\"calculator\\", \\"arguments\\": {\\"expression\\": \\"1+1\\"}}]"}',
+        '{"tool_calls": {"name": "calculator", "arguments": {"expression": "1+1"}}}',
+        '{"tool": "{\\"name\\": \\"calculator\\", \\"args\\": {\\"expression\\": \\"1+1\\"}}"}',
+        '{"tools": [{"name": "calculator", "arguments": {"expression": "1+1"}}]}',
+        '[[{"name": "calculator", "arguments": {"expression": "1+1"}}]]',
+        '{"next_action": {"tool": "calculator", "args": {"expression": "1+1"}}}',
+        '{"name": "calculator", "arguments": {"arguments": {"expression": "1+1"}}}',
+        '{"name": "calculator", "arguments": {"calculator": {"expression": "1+1"}}}',
+        '{"name": "calculator", "arguments": {"name": "calculator", "arguments": {"expression": "1+1"}}}',
+        '{"name": "calculator", "arguments": [{"expression": "1+1"}]}',
     ],
 )
 def test_every_shape_of_a_call_is_read(text: str, tools: Tools) -> None:
@@ -69,6 +89,8 @@ def test_a_call_without_arguments_needs_none(tools: Tools) -> None:
         '{"tool": "now"}',
         '{"name": "now", "arguments": null}',
         '{"tool":"now","args":""}',
+        '{"tool":"now","args":[]}',
+        '{"now": {}}',
     ):
         assert calls(text, tools) == [ToolCall("now", {})]
 
@@ -106,13 +128,46 @@ def test_an_object_repeated_until_the_token_limit_is_still_one_call(tools: Tools
     assert decision.calls == ADD_UP
 
 
+@pytest.mark.parametrize("between", ["\n", " ", ", ", ";\n", "\n```\n```json\n"])
+def test_calls_with_nothing_between_them_are_a_list(between: str, tools: Tools) -> None:
+    both = [*ADD_UP, ToolCall("calculator", {"expression": "2+2"})]
+    for text in (f"{CALL}{between}{OTHER}", f"Both:\n```json\n{CALL}{between}{OTHER}\n```\nDone."):
+        decision = decode_text(text, tools)
+        assert isinstance(decision, ToolCalls)
+        assert decision.calls == both
+        assert [repair.kind for repair in decision.repairs] == ["side_by_side"]
+    assert calls(f"{CALL}{between}{{tool: 'now', args: {{}}}}", tools) == [*ADD_UP, ToolCall("now", {})]
+    assert reason(f'{CALL}{between}{{"tool": "calculator", "args": {{}}}}', tools) == "bad_arguments"
+
+
+def test_an_argument_that_the_schema_does_not_forbid_is_left_to_the_loop_to_name(tools: Tools) -> None:
+    text = '{"name": "calculator", "arguments": {"expression": "1", "mode": "fast"}}'
+    assert calls(text, tools) == [ToolCall("calculator", {"expression": "1", "mode": "fast"})]
+    closed = Tool("now", "", {"type": "object", "properties": {}, "additionalProperties": False}, print)
+    assert reason('{"name": "now", "arguments": {"mode": "fast"}}', [closed]) == "bad_arguments"
+
+
+def test_arguments_that_fit_as_they_stand_are_not_taken_out_of_anything(tools: Tools) -> None:
+    given: list[dict[str, Any]] = [{"args": {"a": 1}}, {"store": {}}, {"name": "store", "args": {"a": 1}}]
+    for args in given:
+        assert calls(json.dumps({"name": "store", "arguments": args}), tools) == [ToolCall("store", args)]
+
+
+@pytest.mark.parametrize("after", ["", "\n\nI hope that helps.", "\n```\nDone.", "</s>", "<|im_end|>\n", "\n```"])
+def test_a_missing_bracket_is_added_before_what_cannot_belong_to_the_object(after: str, tools: Tools) -> None:
+    for text in (CALL[:-1], CALL[:-1].replace('"tool"', "tool"), CALL[:-1].replace('{"tool"', '{ // c\n"tool"')):
+        assert calls(text + after, tools) == ADD_UP
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        f"{CALL} {OTHER}",
+        f"{CALL} and {OTHER}",
         f"Either {CALL} or\n```json\n{OTHER}\n```",
-        f'{CALL} {{"tool": "calculator", args: {{}}}}',
-        "{'name': 'now', 'args': {}} {'name': 'now', 'args': {'timezone': 'utc'}}",
+        f'{CALL} or {{"tool": "calculator", args: {{}}}}',
+        f'{CALL} {{"tool": "calculator", args: {{}} + 1}}',
+        "{'name': 'now', 'args': {}} or {'name': 'now', 'args': {'timezone': 'utc'}}",
+        " ".join(CALL.replace("1+1", str(number)) for number in range(33)),
         '{"name": "jeff"} ' + CALL,
         "[" + ", ".join([CALL] * 33) + "]",
     ],
@@ -133,8 +188,12 @@ def test_a_name_that_is_no_tools_is_not_run(tools: Tools) -> None:
         '{"tool": {"name": "calculator", "args": {}}}',
         '{"tool": "calculator"}',
         '{"tool": {"name": "calculator", "mode": "fast"}}',
-        '{"name": "calculator", "arguments": {"expression": "1", "mode": "fast"}}',
+        '{"tool": "calculator", "expression": "1", "mode": "fast"}',
         '{"name": "calculator", "arguments": "1+1"}',
+        '{"name": "calculator", "arguments": {"arguments": {}}}',
+        '{"name": "calculator", "arguments": {"arguments": "1+1"}}',
+        '{"name": "calculator", "arguments": {"arguments": "{broken"}}',
+        '{"name": "calculator", "arguments": [{"expression": "1"}, {"expression": "2"}]}',
         '{"name": "calculator", "arguments": [1]}',
         '{"name": "calculator", "arguments": "\\"\\\\\\"x\\\\\\"\\""}',
         '{"name": "calculator", "arguments": 5}',
@@ -160,6 +219,12 @@ def test_a_list_of_calls_and_other_things_is_refused(tools: Tools) -> None:
         '{"function": "sin", "period": 6}',
         '{"tool": "hammer", "price": 3}',
         '{"name": "answer", "unit": "m"}',
+        '{"method": "GET", "args": {"a": 1}}',
+        '{"command": "ls", "note": "now"}',
+        '{"calculator": {"price": 3}, "hammer": {}}',
+        '{"calculator": {"price": 3}}',
+        '{"tool": "[not json", "size": 3}',
+        '{"tools": "hammer", "calls": 3}',
         '{"tool": {"type": "string"}, "args": {"type": "object"}}',
         '{"output": {"city": "Rome"}, "name": null}',
         '{"a": {"output": {"output": {"output": {"output": {"output": 1}}}}}}',
@@ -192,7 +257,7 @@ def test_data_for_the_user_is_the_answer(text: str, tools: Tools) -> None:
         '{"tool": ' + '{"a": ' * 80,
         '{"tool": ' + "[" * 70 + "]" * 70 + "}",
         '{"tool": "hammer", "size": "3"',
-        '{tool: "calculator", args: {expression: "1+1"',
+        '{"tool": "calculator", "args": {"expression": 1',
     ],
 )
 def test_an_object_that_starts_like_a_call_and_cannot_be_read_is_malformed(text: str, tools: Tools) -> None:
@@ -222,6 +287,12 @@ def test_a_reply_that_was_cut_off_is_not_mended(tools: Tools) -> None:
     assert reason(text, tools, "length") == "cut_off"
 
 
+def test_quotes_are_not_unescaped_in_a_reply_that_was_cut_off(tools: Tools) -> None:
+    escaped = CALL.replace('"', '\\"')
+    assert calls(escaped, tools) == ADD_UP
+    assert reason(f"{escaped} and", tools, "length") == "cut_off"
+
+
 def test_with_unknown_tools_any_name_counts_and_arguments_are_not_checked() -> None:
     assert calls('{"name": "lookup", "arguments": {"a": [1]}}', None) == [ToolCall("lookup", {"a": [1]})]
     assert isinstance(decode_text('{"name": "lookup"}', None), Final)
@@ -238,7 +309,17 @@ def test_a_call_inside_a_json_string_is_unwrapped(tools: Tools) -> None:
     assert isinstance(decision, ToolCalls)
     assert decision.calls == ADD_UP
     assert [repair.kind for repair in decision.repairs] == ["double_encoding"]
-    assert reason(json.dumps(f"{CALL} {OTHER}"), tools) == "ambiguous"
+    assert reason(json.dumps(f"{CALL} and {OTHER}"), tools) == "ambiguous"
+    for text in (json.dumps(json.dumps(CALL)), json.dumps(CALL)[1:-1], "`" + json.dumps(CALL)[1:-1] + "`"):
+        assert calls(text, tools) == ADD_UP
+    assert isinstance(decode_text(json.dumps("a {b} c"), tools), Final)
+    assert isinstance(decode_text('{\\"a\\": 1}', tools), Final)
+    assert reason('{\\"tool\\": {\\"name\\": \\"rm\\", \\"args\\": {}}}', tools) == "unknown_tool"
+
+
+def test_an_object_that_may_be_data_and_is_too_large_to_check_is_no_call(tools: Tools) -> None:
+    assert calls(json.dumps({"name": "store", "rows": [1] * 9}), tools) == [ToolCall("store", {"rows": [1] * 9})]
+    assert isinstance(decode_text(json.dumps({"name": "store", "rows": [1] * 999}), tools), Final)
 
 
 def test_arguments_too_many_to_check_are_left_to_the_loop(tools: Tools) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from micro_agent.decoding import DecodeError, ModelReply, RawCall, ToolCall, ToolCalls, decode
+from micro_agent.decoding import DecodeError, ModelReply, RawCall, Repair, ToolCall, ToolCalls, decode
 from micro_agent.tools import Tool
 
 Tools = Sequence[Tool]
@@ -33,7 +33,7 @@ def read(arguments: Any, tools: Tools | None, finish: str | None = None) -> Tool
         ('```json\n{"expression": "1+1"}\n```', {"expression": "1+1"}, ["surroundings"]),
         ('{"a": 1}{"a": 1}', {"a": 1}, ["surroundings"]),
         ('{"expression": "1+1"', {"expression": "1+1"}, ["closing_brackets"]),
-        ('{expression: "1+1"}', {"expression": "1+1"}, ["json_repair"]),
+        ('{expression: "1+1"}', {"expression": "1+1"}, ["loose_json"]),
         ('{"unknown": 1}', {"unknown": 1}, []),
     ],
 )
@@ -58,13 +58,14 @@ def test_arguments_that_are_no_object_are_malformed(arguments: Any, tools: Tools
 
 
 def test_a_call_of_an_unknown_tool_is_kept_for_the_loop_to_answer(tools: Tools) -> None:
-    reply = ModelReply(text="On it.", calls=(RawCall("nope", "{}", "a"), RawCall("Functions.Now", "{}", "")))
-    assert decode(reply, tools) == ToolCalls([ToolCall("nope", {}, "a"), ToolCall("Functions.Now", {}, None)])
+    reply = ModelReply(text="On it.", calls=(RawCall("nope", "{}", "a"), RawCall("Os.Now", "{}", "")))
+    assert decode(reply, tools) == ToolCalls([ToolCall("nope", {}, "a"), ToolCall("Os.Now", {}, None)])
 
 
-def test_a_known_tool_gets_its_own_name(tools: Tools) -> None:
+def test_a_known_tool_gets_its_own_name_and_the_other_one_is_on_record(tools: Tools) -> None:
     reply = ModelReply(calls=(RawCall("functions.Now", "{}", "a"), RawCall("now", '{"timezone": "utc"}', "b")))
-    assert decode(reply, tools) == ToolCalls([ToolCall("now", {}, "a"), ToolCall("now", {"timezone": "utc"}, "b")])
+    calls = [ToolCall("now", {}, "a"), ToolCall("now", {"timezone": "utc"}, "b")]
+    assert decode(reply, tools) == ToolCalls(calls, [Repair("tool_name", "functions.Now", "now")])
 
 
 def test_a_call_without_a_name_is_not_guessed(tools: Tools) -> None:
@@ -105,3 +106,30 @@ def test_a_reply_has_a_form_for_the_trace() -> None:
         "reasoning": "why",
         "tool_calls": [{"id": "c1", "name": "now", "arguments": {"a": 1}}],
     }
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ModelReply(text=""),
+        ModelReply(text='{"name": "calculator", "arguments": {"expression": 1+1}}'),
+        ModelReply(text="So", finish_reason="length"),
+        ModelReply(calls=(RawCall("calculator", "1+1"),)),
+    ],
+)
+def test_a_native_error_asks_for_a_native_call_or_plain_text(reply: ModelReply, tools: Tools) -> None:
+    decision = decode(reply, tools, native=True)
+    assert isinstance(decision, DecodeError)
+    assert "JSON" not in decision.expected
+    assert "final" not in decision.expected
+    assert "in plain text" in decision.expected
+    if "calculator" in decision.seen:
+        assert decision.expected.startswith('Call the tool calculator with {"expression": "<text>"}, or answer')
+    assert "JSON" in getattr(decode(reply, tools), "expected", "")
+
+
+def test_thoughts_in_a_field_of_their_own_are_told_as_thoughts(tools: Tools) -> None:
+    for finish, seen in (("length", "before the thinking ended"), ("stop", "Thinking and no decision after it.")):
+        decision = decode(ModelReply(reasoning="So </think> 4", finish_reason=finish), tools)
+        assert isinstance(decision, DecodeError)
+        assert seen in decision.seen

@@ -18,12 +18,19 @@ from micro_agent.decoding.repair import Allowance, Unreadable, exact, mend
         ("{'a': True, 'b': None, 'c': (1, 2.5, -3e2), 'd': \"it's\"}", {"a": True, "b": None, "c": [1, 2.5, -300.0],
                                                                         "d": "it's"}, "python_literal"),
         ("{'a': 'b\\n\\x41'}", {"a": "b\nA"}, "python_literal"),
-        ('{a: "b"}', {"a": "b"}, "json_repair"),
-        ("{“a”: “b”}", {"a": "b"}, "json_repair"),
-        ('{"a": "<i lang="en">x</i>"}', {"a": '<i lang="en">x</i>'}, "json_repair"),
-        ('{"a": 1 /* one */, "b": "//c"} // two'[:-7], {"a": 1, "b": "//c"}, "json_repair"),
-        ("{'a': 'b', 'c': true}", {"a": "b", "c": True}, "json_repair"),
+        ('{a: "b"}', {"a": "b"}, "loose_json"),
+        ("{“a”: “b”}", {"a": "b"}, "loose_json"),
+        ('{"a": "<i lang="en">x</i>"}', {"a": '<i lang="en">x</i>'}, "inner_quotes"),
+        ('{"a": 1 /* one */, "b": "//c"} // two'[:-7], {"a": 1, "b": "//c"}, "loose_json"),
+        ('{ # one\n"a": "#b", // two\n}', {"a": "#b"}, "loose_json"),
+        ("{'a': 'b', 'c': true}", {"a": "b", "c": True}, "python_literal"),
         ("{'a': '\\d'}", {"a": "\\d"}, "json_repair"),
+        ("{a: 'b c', 'd-e': True, f: [None, \"g: h\"], // i\n}", {"a": "b c", "d-e": True, "f": [None, "g: h"]},
+         "loose_json"),
+        ('{\u00a0"a":\u3000"\u00a0",\ufeff"b": 1}', {"a": "\u00a0", "b": 1}, "loose_json"),
+        ('{a: "b\\n"}', {"a": "b\n"}, "loose_json"),
+        ('{"a": "b" "c": d}', {"a": "b", "c": "d"}, "json_repair"),
+        ('{"a": "\\u00e9" "b": 1}', {"a": "é", "b": 1}, "json_repair"),
     ],
 )  # fmt: skip
 def test_each_defect_is_mended_and_recorded(text: str, value: Any, kind: str) -> None:
@@ -47,6 +54,13 @@ def test_each_defect_is_mended_and_recorded(text: str, value: Any, kind: str) ->
         '{"a": "b" "c": ' + "[" * 60 + "]" * 60 + "}",
         "{" + '"a": "\\d", ' * 3000 + "}",
         "{a: b, a: c}",
+        '{"a": "b\\n" "c": d}',
+        '{"a": "<i b="c", "d": "e">"}',
+        '{"a": "b" c", "d" "e"}',
+        '{"a": "5" pipe", "b": 1}',
+        '{"a": ' + '"b" ' * 20_001 + "}",
+        '"a": {"b" "c"}}',
+        '{"a": "{x" "b": [1]}',
         "{a: " + "\\d" * 3000 + "}",
     ],
 )
@@ -65,17 +79,17 @@ def test_repairs_show_the_beginning_and_the_end_of_long_text() -> None:
 
 def test_slow_readers_stop_when_the_allowance_is_spent() -> None:
     allowance = Allowance()
-    while allowance.left >= 32:
-        mend('{a: "b"}', allowance)
+    while allowance.left >= 64:
+        mend('{"a": "b" "c": "d"}', allowance)
     with pytest.raises(Unreadable):
-        mend('{a: "b"}', allowance)
+        mend('{"a": "b" "c": "d"}' + " " * 100, allowance)
     with pytest.raises(Unreadable):
-        mend("{'a': 'b'}" + " " * 100, allowance)
+        mend("{'a': ('b', 'c')}" + " " * 100, allowance)
 
 
 def test_nothing_is_guessed_when_asked_not_to() -> None:
     with pytest.raises(Unreadable):
-        mend('{a: "b"}', Allowance(), guess=False)
+        mend('{"a": "b" "c": "d"}', Allowance(), guess=False)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,16 @@ NASTY = {
     "broken calls": '{tool: "calculator"} ',
     "half a call": '{"tool": "',
     "fences": "```json\n",
+    "tags of calls": "<tool_call>",
+    "lists in tags": "<|tool_call|>[",
+    "half a call in a tag": '<tool_call>{"name": "now", "arguments": {',
+    "brackets of calls": "[TOOL_CALLS]now{",
+    "channels": "<|channel|>analysis<|message|>",
+    "recipients": " to=functions.now<|message|>{",
+    "separators": "now<｜tool▁sep｜>{",
+    "values of gemma": '<|tool_call>call:now{a:<|"|>',
+    "actions": "Action: now\nAction Input: ",
+    "end of turn": "<|im_end|>",
 }
 WHOLE = {
     "half a string": '{"tool": "' + "a" * SIZE,

@@ -1,0 +1,77 @@
+"""Keys and values in tags of their own after the name: GLM 4.5 and later, MiniCPM's like.
+
+    <tool_call>get_weather
+    <arg_key>city</arg_key>
+    <arg_value>Rome</arg_value>
+    </tool_call>
+
+A name alone is a call without arguments.
+"""
+
+import re
+from typing import Any
+
+from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.ends import Ends, holds_json_calls
+from micro_agent.decoding.markup import decided, marks
+from micro_agent.decoding.shapes import Shape
+from micro_agent.decoding.source import Source
+from micro_agent.decoding.typed import typed
+
+_CALL = re.compile(r"<tool_call>\s{0,9}(?P<name>[\w.:-]{1,128})(?=\s{0,9}(?:(?P<more><arg_key>)|</tool_call>))")
+_KEY = re.compile(r"\s*+<arg_key>\s*+(?P<key>[^<>\n]{1,128}?)\s{0,9}(?:</arg_key>)?\s*+<arg_value>")
+_VALUE_END = re.compile(r"</arg_value>(?=\s*+(?:<arg_key>|</?tool_call>|<[|｜]|\Z))")
+_NEXT = re.compile(r"<arg_key>|</tool_call>")
+_CALL_END = re.compile(r"\s*+</tool_call>")
+_MAX_PARAMETERS = 200
+
+
+def read(source: Source) -> Decision | None:
+    """The calls in ``<tool_call>name<arg_key>…``."""
+    shapes: list[Shape] = []
+    begin, end, whole = -1, -1, True
+    ends = Ends(source.text, _VALUE_END), Ends(source.text, _NEXT)
+    for mark in marks(source, _CALL):
+        if mark.start() < end:
+            continue
+        if not mark["more"] and source.offer.resolve(mark["name"]) is None:
+            return None
+        begin = mark.start() if begin < 0 else begin
+        args, end, closed = _arguments(mark, source, *ends)
+        shapes.append(Shape(mark["name"], args, "explicit"))
+        whole = whole and closed
+    if not shapes or holds_json_calls(source.text):
+        return None
+    return decided(shapes, source, dialect="argument_pairs", span=(begin, end), unfinished=not whole)
+
+
+def _arguments(mark: re.Match[str], source: Source, value_ends: Ends, tags: Ends) -> tuple[dict[str, Any], int, bool]:
+    """The arguments, where the call ends, and whether it is complete."""
+    text, offer, at = source.text, source.offer, mark.end()
+    name = offer.resolve(mark["name"]) or ""
+    args: dict[str, Any] = {}
+    for _ in range(_MAX_PARAMETERS):
+        if (key := _KEY.match(text, at)) is None:
+            break
+        stop, at = _value_end(text, key.end(), value_ends, tags)
+        if at < 0:
+            return args, len(text), False
+        args[key["key"]] = typed(text[key.end() : stop], offer.types(name, key["key"]), offer.allowance)
+    else:
+        return args, at, False
+    closing = _CALL_END.match(text, at)
+    return args, closing.end() if closing else at, closing is not None or not source.cut_off
+
+
+def _value_end(text: str, start: int, value_ends: Ends, tags: Ends) -> tuple[int, int]:
+    """Where a value ends and where the text goes on after it; twice -1 when nothing ends it.
+
+    Without its closing tag it ends before the next key or the end of the call. Such a tag with the closing one still
+    to come is text in the value, unless a key or a call begins there.
+    """
+    closing, tag = value_ends.after(start), tags.after(start)
+    if tag is not None and (closing is None or tag.start() < closing.start()):
+        limit = closing.start() if closing else tag.start()
+        if closing is None or _KEY.match(text, tag.start()) or text.find("<tool_call>", tag.end(), limit) >= 0:
+            return tag.start(), tag.start()
+    return (closing.start(), closing.end()) if closing else (-1, -1)

@@ -1,0 +1,29 @@
+"""gpt-oss: channels, and calls that are messages ``to=functions.name``.
+
+    <|start|>assistant<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>
+    <|start|>assistant to=functions.name<|channel|>commentary json<|message|>{…}<|call|>
+
+A server that drops special tokens leaves ``commentary to=functions.name json{…}``.
+"""
+
+import re
+
+from micro_agent.decoding.blocks import Markup, read_json
+from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.source import Source
+
+_TO = r"to=(?!(?:assistant|user|system|all)\b)(?:functions[.:])?(?P<{0}>[A-Za-z_][\w./-]{{0,127}}+)"
+_CHANNEL = r"(?:\s*+<\|channel\|>\s*+(?:\w{1,20}+)?)?"
+_TYPE = r"(?:\s*+<\|(?:constrain|reserved_\d{1,9})\|>)?(?:\s*+(?:json|code))?"
+_BEGIN = re.compile(
+    rf"(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{{1,20}}\s*+)?(?:"
+    rf"{_TO.format('name')}{_CHANNEL}{_TYPE}\s*+<\|message\|>"
+    rf"|\b(?:commentary|analysis)\s{{1,9}}{_TO.format('name_bare')}{_TYPE}\s*+(?={{))"
+)
+_END = re.compile(r"\s*+<\|(?:call|end|return)\|>")
+_MARKUP = Markup("harmony", ("to=",), _BEGIN, _END)
+
+
+def read(source: Source) -> Decision | None:
+    """The calls, whatever channel they are in."""
+    return read_json(source, _MARKUP)

@@ -1,0 +1,27 @@
+"""Where tags stand in a text that may hold many of them, found in one pass."""
+
+import re
+from dataclasses import dataclass
+
+_JSON_CALL = re.compile(r"<tool_calls?>\s{0,20}\{")
+
+
+@dataclass(slots=True)
+class Ends:
+    """Where a closing tag stands next; asking for each of many openings costs one pass over the text in all."""
+
+    text: str
+    pattern: re.Pattern[str]
+    _match: re.Match[str] | None = None
+    _searched: bool = False
+
+    def after(self, at: int) -> re.Match[str] | None:
+        """The first match that begins at ``at`` or later; ``at`` must not go back."""
+        if not self._searched or (self._match is not None and self._match.start() < at):
+            self._match, self._searched = self.pattern.search(self.text, at), True
+        return self._match
+
+
+def holds_json_calls(text: str) -> bool:
+    """Whether Hermes' tags hold JSON somewhere: one who reads another form in them would leave those calls out."""
+    return _JSON_CALL.search(text) is not None

@@ -1,0 +1,67 @@
+"""Calls in Python's syntax as shapes: arguments given by place get the names that the tool's schema has for them."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from micro_agent.decoding.decision import ToolSpec
+from micro_agent.decoding.python_calls import python_calls
+from micro_agent.decoding.repair import Unreadable
+from micro_agent.decoding.shapes import Shape
+from micro_agent.decoding.source import Source
+
+
+def python_shapes(text: str, source: Source) -> list[Shape]:
+    """The calls that ``text`` consists of.
+
+    Raises:
+        Unreadable: It consists of something else, or an argument's name would be a guess.
+    """
+    shapes: list[Shape] = []
+    for call in python_calls(text, source.offer.allowance):
+        name = tool_of(call.name, source) or call.name
+        args = by_name(call.positional, call.keywords, source.offer.tool(name)) if call.positional else call.keywords
+        shapes.append(Shape(name, args, "explicit"))
+    return shapes
+
+
+def tool_of(name: str, source: Source) -> str | None:
+    """The tool that is called, also in Llama's ``name.call(…)``."""
+    if source.offer.tools is None:
+        return name.removesuffix(".call")
+    return source.offer.resolve(name) or source.offer.resolve(name.removesuffix(".call"))
+
+
+def by_name(values: list[Any], keywords: Mapping[str, Any], tool: ToolSpec | None) -> dict[str, Any]:
+    """The arguments of a call by name.
+
+    A lone object is the arguments themselves where its keys are the tool's. Else values take the names in the order
+    of the schema, as far as that order is beyond doubt: there is one property only, or those that are required come
+    first.
+
+    Raises:
+        Unreadable: Which argument is meant would be a guess.
+    """
+    properties = _properties(tool)
+    if len(values) == 1 and not keywords and isinstance(values[0], dict):
+        given = cast("dict[str, Any]", values[0])
+        if tool is None or given.keys() <= properties.keys() or len(properties) != 1:
+            return given
+    names = _order(properties, tool)[: len(values)]
+    if len(names) < len(values) or not keywords.keys().isdisjoint(names):
+        raise Unreadable("its arguments have no names")
+    return {**dict(zip(names, values, strict=True)), **keywords}
+
+
+def _properties(tool: ToolSpec | None) -> Mapping[str, Any]:
+    found = tool.parameters.get("properties") if tool is not None else None
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+
+
+def _order(properties: Mapping[str, Any], tool: ToolSpec | None) -> list[str]:
+    """The names whose place is beyond doubt."""
+    wanted = tool.parameters.get("required") if tool is not None else None
+    required = [name for name in properties if isinstance(wanted, list) and name in wanted]
+    names = list(properties)
+    if len(names) == 1 or names[: len(required)] == required != []:
+        return names
+    return required if len(required) == 1 else []

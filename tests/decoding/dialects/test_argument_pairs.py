@@ -1,0 +1,83 @@
+"""``<tool_call>name<arg_key>…</arg_key><arg_value>…</arg_value></tool_call>``, as GLM writes it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from micro_agent.decoding import DecodeError, ModelReply, ToolCall, ToolCalls, decode
+from micro_agent.tools import Tool
+
+Tools = Sequence[Tool]
+GLM = (
+    "<tool_call>search_code\n<arg_key>pattern</arg_key>\n<arg_value>x</arg_value>\n"
+    "<arg_key>max_results</arg_key>\n<arg_value>5</arg_value>\n</tool_call>"
+)
+
+
+def calls(text: str, tools: Tools | None, finish: str | None = None) -> list[ToolCall]:
+    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
+    assert isinstance(decision, ToolCalls), decision
+    assert decision.repairs[0].kind == "dialect:argument_pairs"
+    return decision.calls
+
+
+def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
+    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
+    assert isinstance(decision, DecodeError), decision
+    return decision.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GLM,
+        GLM.replace("\n", ""),
+        f"I look.\n{GLM}",
+        GLM.removesuffix("</tool_call>"),
+        GLM.replace("x</arg_value>", "x"),
+        GLM.replace("5</arg_value>", "5"),
+        GLM.replace("</arg_key>", ""),
+        GLM + GLM[:0],
+    ],
+)
+def test_every_form_of_a_call_is_read(text: str, tools: Tools) -> None:
+    assert calls(text, tools) == [ToolCall("search_code", {"pattern": "x", "max_results": 5})]
+
+
+def test_a_name_alone_has_no_arguments_and_several_calls_stay_in_order(tools: Tools) -> None:
+    assert calls("<tool_call>now</tool_call>", tools) == [ToolCall("now", {})]
+    assert [call.name for call in calls(f"{GLM}\n<tool_call>now\n</tool_call>", tools)] == ["search_code", "now"]
+    open_call = GLM.replace("5</arg_value>\n", "5")
+    assert [call.name for call in calls(f"{open_call}{GLM}", tools)] == ["search_code", "search_code"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "5",
+        " a ",
+        "two\nlines",
+        "x </arg_value> y",
+        "x <arg_key> y",
+        "</tool_call> y",
+        "<tool_call>now</tool_call> y",
+        "",
+    ],
+)
+def test_text_stays_as_it_is(value: str, tools: Tools) -> None:
+    text = f"<tool_call>search_code<arg_key>pattern</arg_key><arg_value>{value}</arg_value></tool_call>"
+    assert calls(text, tools) == [ToolCall("search_code", {"pattern": value})]
+
+
+def test_a_word_that_is_no_tool_is_no_call(tools: Tools) -> None:
+    assert reason("<tool_call>Rome</tool_call>", tools) == "malformed"
+    assert reason(GLM.replace("search_code", "Rome"), tools) == "unknown_tool"
+
+
+def test_what_has_no_end_is_not_run(tools: Tools) -> None:
+    for text in ("<tool_call>now<arg_key>timezone</arg_key><arg_value>utc", GLM[:-60]):
+        assert reason(text, tools) == "malformed"
+        assert reason(text, tools, "length") == "cut_off"
+    assert reason(GLM.removesuffix("\n</tool_call>"), tools, "length") == "cut_off"
+    many = "<arg_key>timezone</arg_key><arg_value>utc</arg_value>" * 300
+    assert reason(f"<tool_call>now{many}", tools) == "malformed"
