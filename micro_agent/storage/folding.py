@@ -104,12 +104,12 @@ def fold(lines: Iterable[bytes], *, mask: Mask = _NO_MASK) -> Folded:
             faults.append(f"line {line.number}: {line.fault}")
             tail_lost = not line.torn
             continue
-        event = mask.restore(line.data)
         faults += [f"line {line.number}: [env:{name}] stays, it is not set today" for name in mask.missing(line.data)]
         try:
+            event = mask.restore(line.data)
             folded = _started(event) if folded is None else _take(folded, event, line.number, faults)
             tail_lost = False
-        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, ConfigurationError) as error:
             tail_lost = folded is not None
             faults.append(f"line {line.number}: not an event ({' '.join(str(error).split())[:120]})")
     if folded is None:

@@ -6,6 +6,7 @@ killed between any two lines of this file.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,7 +74,8 @@ class Journal:
             hold(descriptor, path)
             journal._write("started", format=FORMAT, run=run)
         except BaseException:
-            path.unlink()
+            with suppress(OSError):  # the first error counts
+                path.unlink()
             journal.close()
             raise
         return journal
@@ -98,6 +100,11 @@ class Journal:
             os.close(descriptor)
             raise
         return journal
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the end of the run is written down: it is resumed as it ended, and `finish` does the rest."""
+        return self._pending.ended
 
     def replied(self, call: LMCall) -> None:
         """A reply of the model is in."""
@@ -188,10 +195,10 @@ class Journal:
         record is not either: a power cut can lose that run, as it could while it was under way, and nothing else.
         """
         paused = run.status == "confirmation_required"
-        if paused:
-            self.sync()
-        else:
+        if not paused:
             self.ended(run)
+        if paused or self._must_last:  # a journal that a power cut brings back knows that its run has ended
+            self.sync()
         trace = self._record(run, self._must_last)
         if not paused:
             self._remove()

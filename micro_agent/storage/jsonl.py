@@ -10,6 +10,7 @@ import math
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -134,9 +135,19 @@ def parse(raw: bytes) -> dict[str, Any]:
 
 
 def private_folder(path: Path) -> None:
-    """Make the folder, for this user alone, with the folders above it, unless it is there. Raises `OSError`."""
-    if not path.is_dir():
+    """Make the folder, for this user alone, with the folders above it, unless it is there. Raises `OSError`.
+
+    What is made is on the disk when this returns: what is synced inside it later is not lost with its name.
+    """
+    if path.is_dir():
+        return
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(path)) from None
+    for folder in made:
+        sync_folder(folder.parent)
 
 
 def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
@@ -162,8 +173,8 @@ def append(descriptor: int, line: bytes, path: Path, *, end: int | None = None) 
 
     ``end`` is what the append before returned, where the caller alone writes to the file: it is not asked for again.
 
-    A full disk gives a short write first and the error only with the next one, so the count is checked; what was
-    written of the line is cut off again.
+    A full disk gives a short write first, and only the next one says why: the rest is tried, and when it fails, what
+    was written of the line is cut off again.
 
     Returns:
         The size of the file, in bytes.
@@ -176,13 +187,21 @@ def append(descriptor: int, line: bytes, path: Path, *, end: int | None = None) 
             end = os.fstat(descriptor).st_size
             if end and os.pread(descriptor, 1, end - 1) != b"\n":
                 line = b"\n" + line
-        written = os.write(descriptor, line)
-        if written < len(line):
-            os.ftruncate(descriptor, end)
-            raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")
+        _write_whole(descriptor, line, end)
     except OSError as error:
         raise storage_error("write to", path, error) from error
-    return end + written
+    return end + len(line)
+
+
+def _write_whole(descriptor: int, line: bytes, end: int) -> None:
+    rest = memoryview(line)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        with suppress(OSError):  # the first error counts; a fragment that stays costs nothing but its bytes
+            os.ftruncate(descriptor, end)
+        raise
 
 
 def sync_folder(path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
+from micro_agent.errors import StorageError
 from micro_agent.run import LMCall, Run, Step, Usage
 from micro_agent.storage.jsonl import encode
 
@@ -52,24 +53,31 @@ class Mask:
         if not any(needle in line for needle in self.needles):
             return line
         names: set[str] = set()
-        masked = _walk(json.loads(line), lambda text: self._hide(text, names))
+        try:
+            masked = _walk(json.loads(line), lambda text: self._hide(text, names))
+        except RecursionError as error:
+            raise StorageError("cannot be written: it is nested too deeply to look for secrets in it") from error
         return encode({**masked, "masked": sorted(names)} if note else masked)
 
     def restore(self, data: dict[str, Any]) -> dict[str, Any]:
         """The data of a line written with ``note``, its placeholders put back and its key ``masked`` left out.
 
-        A variable that is no longer set keeps its placeholder; `missing` names it.
+        A variable that is no longer set keeps its placeholder; `missing` names it. Raises `ValueError` for data that is
+        nested too deeply.
         """
-        names = data.get("masked")
+        names = _names(data)
         if not names:
             return data
         forms = [form for form in self.forms if form.name in names]
-        return _walk({key: value for key, value in data.items() if key != "masked"}, lambda text: _show(text, forms))
+        kept = {key: value for key, value in data.items() if key != "masked"}
+        try:
+            return _walk(kept, lambda text: _show(text, forms))
+        except RecursionError as error:
+            raise ValueError("JSON that is nested too deeply") from error
 
     def missing(self, data: dict[str, Any]) -> list[str]:
         """The names in a line's ``masked`` that have no value today."""
-        names = data.get("masked")
-        return sorted(set(map(str, names)) - {form.name for form in self.forms}) if names else []
+        return sorted(_names(data) - {form.name for form in self.forms})
 
     def _hide(self, text: str, names: set[str]) -> str:
         pieces = [text]  # text and placeholders by turns, so that nothing is replaced inside a placeholder
@@ -109,6 +117,12 @@ def _is_path(value: str) -> bool:
         return True
     top = value.split("/", 2)[1] if value.startswith("/") else ""
     return bool(top) and "\0" not in top and Path("/", top).is_dir()
+
+
+def _names(data: dict[str, Any]) -> set[str]:
+    """The names that a line says were replaced in it; none if damage has made something else of them."""
+    names = data.get("masked")
+    return {name for name in cast("list[Any]", names) if isinstance(name, str)} if isinstance(names, list) else set()
 
 
 def _forms(name: str, value: str) -> Iterator[Form]:

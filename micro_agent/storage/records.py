@@ -98,6 +98,19 @@ def append_record(path: Path, run: Run, *, mask: Mask, durable: bool = False) ->
         os.close(descriptor)
 
 
+def sync_record(path: Path) -> None:
+    """Wait until a trace that was written by another process is on the disk. Raises `StorageError`."""
+    try:
+        descriptor = open_file(path, os.O_RDWR)
+        try:
+            os.fdatasync(descriptor)
+        finally:
+            os.close(descriptor)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise storage_error("write the trace", path, error) from error
+
+
 def ends_with(path: Path, run: Run) -> bool:
     """Whether the last readable record of a trace file is this run as it is now. False when there is no file."""
     last = None

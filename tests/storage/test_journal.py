@@ -517,7 +517,7 @@ def test_a_full_disk_stops_the_writer_in_words_and_damages_nothing(store: TraceS
     assert child.returncode == 0
     written, message = said[0].split(" ", 1)
     assert "cannot write to" in message
-    assert "could be written; free some space" in message
+    assert "File too large; raise the limit on file sizes" in message
     assert said[1] == "NotWaiting"
     assert "cannot write the decision" in said[2]
     assert "File too large; raise the limit on file sizes" in said[2]
