@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from micro_agent.tools.coerce import coerce
 from micro_agent.tools.faults import Fault, Faults, find_faults
+from micro_agent.tools.form import call_form
 from micro_agent.tools.tool import Tool
 
 __all__ = ["Accepted", "Fault", "Faults", "check", "refusal"]
@@ -44,11 +45,12 @@ def check(tool: Tool, args: object) -> Accepted | Faults:
     return Accepted(mended, coercions)
 
 
-def refusal(tool: Tool, faults: Faults) -> dict[str, Any]:
-    """The observation for arguments that do not fit: all faults in words and as data, and the schema."""
+def refusal(tool: Tool, faults: Faults, *, native: bool = True) -> dict[str, Any]:
+    """The observation for arguments that do not fit: all faults in words and as data, a right call, and the schema."""
     return {
         "error": "VALIDATION_FAILED",
         "message": faults.message,
+        "expected": call_form(tool.name, tool.parameters, native=native),
         "faults": [{"path": fault.path, "message": fault.message} for fault in faults.faults],
         "schema": tool.parameters,
     }

@@ -1,12 +1,12 @@
 """A call that the model decided on, made ready to run or refused. Pure: the same call gives the same result."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.tools.arguments import Faults, check, refusal
-from micro_agent.tools.names import resolve
+from micro_agent.tools.form import call_form
+from micro_agent.tools.names import closest, resolve
 from micro_agent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _MAX_NAME = 60
 _MAX_LIST = 200
+_ANY_TOOL = "Call one of the tools, or answer the question."
+_NO_TOOL = "Answer the question."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +39,39 @@ class Refused:
     error: str
 
 
-def prepare(tools: Mapping[str, Tool], call: "ToolCall") -> Ready | Refused:
+def prepare(tools: Mapping[str, Tool], call: "ToolCall", *, native: bool = True) -> Ready | Refused:
     """Find the tool that ``call`` names and check its arguments.
 
     Args:
         tools: The tools there are, by name.
         call: The call as decoding read it.
+        native: Whether a right call is one on the wire, or else an object in the text.
 
     Returns:
         `Ready`, or `Refused` with ``UNKNOWN_TOOL`` (and the closest names) or ``VALIDATION_FAILED`` (and every fault).
+        Both show under ``expected`` what a right call looks like.
     """
     name = resolve(tools, call.name)
     if name is None:
-        return Refused(call.name, call.args, call.call_id, _unknown(tools, call.name), "UNKNOWN_TOOL")
+        return Refused(call.name, call.args, call.call_id, _unknown(tools, call.name, native), "UNKNOWN_TOOL")
     tool = tools[name]
     checked = check(tool, call.args)
     if isinstance(checked, Faults):
-        return Refused(name, call.args, call.call_id, refusal(tool, checked), "VALIDATION_FAILED")
+        return Refused(name, call.args, call.call_id, refusal(tool, checked, native=native), "VALIDATION_FAILED")
     renamed = [{"path": "", "from": call.name, "to": name, "kind": "tool_name"}] if name != call.name else []
     return Ready(tool, checked.args, call.call_id, renamed + checked.coercions)
 
 
-def _unknown(tools: Mapping[str, Tool], name: str) -> dict[str, Any]:
+def _unknown(tools: Mapping[str, Tool], name: str, native: bool) -> dict[str, Any]:
     names = sorted(tools)
     shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "…"
-    spelled = {known.casefold(): known for known in names}
-    closest = [spelled[near] for near in difflib.get_close_matches(shown.casefold(), spelled, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(map(repr, closest))}? " if closest else ""
+    near = closest(names, name)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     listed = ", ".join(names)
     listed = listed if len(listed) <= _MAX_LIST else listed[:_MAX_LIST] + "…"
     message = f"there is no tool {shown!r}; {hint}tools: {listed or 'none'}"
-    return {"error": "UNKNOWN_TOOL", "message": message, "closest": closest, "tools": names}
+    expected = _ANY_TOOL if names else _NO_TOOL
+    if near:
+        expected = call_form(near[0], tools[near[0]].parameters, native=native)
+    told = {"error": "UNKNOWN_TOOL", "message": message, "expected": expected}
+    return {**told, "closest": near, "tools": names}

@@ -152,6 +152,7 @@ def test_a_refusal_gives_the_model_the_schema() -> None:
     assert refusal(WEATHER, faults) == {
         "error": "VALIDATION_FAILED",
         "message": "missing required argument 'city'",
+        "expected": 'Call f with {"city": "<text>"}.',
         "faults": [{"path": "city", "message": "missing required argument 'city'"}],
         "schema": WEATHER.parameters,
     }

@@ -74,6 +74,7 @@ def test_an_unknown_tool_is_answered_with_the_closest() -> None:
     assert refused.observation == {
         "error": "UNKNOWN_TOOL",
         "message": "there is no tool 'calculater'; did you mean 'calculator'? tools: calculator, now",
+        "expected": 'Call calculator with {"expression": "<text>"}.',
         "closest": ["calculator"],
         "tools": ["calculator", "now"],
     }

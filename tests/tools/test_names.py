@@ -1,0 +1,97 @@
+"""Names as models write them: the tool they mean when exactly one fits, and never a guess."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micro_agent.tools import resolve
+from micro_agent.tools.names import closest
+
+NAMES = ["get_weather", "calculator", "a.b", "a_b", "json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("GET_WEATHER", "get_weather"),
+        ("getWeather", "get_weather"),
+        ("“calculator”", "calculator"),
+        ("Functions.Calculator", "calculator"),
+        ("tools:calculator", "calculator"),
+        ("namespace.functions.get-weather", "get_weather"),
+        ("default_api.get_weather()", "get_weather"),
+        ("api/calculator", "calculator"),
+        ("tool_name: calculator", "calculator"),
+        ("Action: `calculator`", "calculator"),
+        ("calculator:", "calculator"),
+        ("calculator: ", "calculator"),
+        ("calculator( )", "calculator"),
+        ("calculator:12", "calculator"),
+        ("calculator<|constrain|>json", "calculator"),
+        ("calculator <|constrain|>json<|message|>", "calculator"),
+        ("calculator<|channel|>commentary", "calculator"),
+        ("<|channel|>analysis to=functions.calculator code", "calculator"),
+        ("function<｜tool▁sep｜>calculator", "calculator"),
+        ("functions.a_b", "a_b"),
+        ("A.b", None),
+        ("calc", None),
+        ("calculater", None),
+        ("weather.calculator", None),
+        ("calculator(1+1)", None),
+        ("<|x|>calculator<|y|>get_weather", None),
+    ],
+)
+def test_a_name_is_what_it_means_when_one_tool_fits(name: str, meant: str | None) -> None:
+    assert resolve(NAMES, name) == meant
+
+
+def test_a_spelling_that_needs_less_set_aside_is_the_one_that_is_meant() -> None:
+    assert resolve(["tools.get", "get"], "Tools.Get") == "tools.get"
+    assert resolve(["get"], "Tools.Get") == "get"
+    assert resolve(["functions"], "functions:") == "functions"
+
+
+WORDS = st.lists(st.text("abcAB", min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+def spelled(words: list[str], between: str) -> str:
+    return between.join(words)
+
+
+def dressed(before: str, name: str, after: str) -> str:
+    return before + name + after
+
+
+SPELLED = st.builds(spelled, WORDS, st.sampled_from(["_", "-", ".", "", " "]))
+DRESSED = st.builds(
+    dressed,
+    st.sampled_from(["", "functions.", "`", "tool: ", "<|x|>", "api."]),
+    SPELLED,
+    st.sampled_from(["", "()", ":", "`", "<|channel|>commentary", ":3"]),
+)
+
+
+def key(name: str) -> str:
+    return re.sub(r"[\s._-]+", "", name).casefold()
+
+
+@given(known=st.lists(SPELLED, max_size=5), name=DRESSED | st.text(max_size=30))
+def test_never_one_of_two_that_fit_equally(known: list[str], name: str) -> None:
+    found = resolve(known, name)
+    assert found is None or found in known
+    if found is not None and found not in name:
+        assert [key(other) for other in set(known)].count(key(found)) == 1
+
+
+@given(known=st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=6))
+def test_an_exact_name_is_itself(known: list[str]) -> None:
+    assert [resolve(known, name) for name in known] == known
+
+
+def test_the_closest_names_are_shown_and_no_more() -> None:
+    assert closest(NAMES, "calculater") == ["calculator"]
+    assert closest(NAMES, "weather_get") == ["get_weather"]
+    assert closest([], "x") == closest(NAMES, "zzz") == []
+    assert len(closest([f"tool_{n}" for n in range(300)], "tool")) == 3
