@@ -6,40 +6,20 @@ any run that was folded from a journal, and a replay that answers from a record 
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
-from operator import attrgetter
 from typing import Any
 
+from micro_agent.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.decoding import ToolCall
-from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, question_of, refusal
-from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Rule, Stop, Violation, Warn
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Trimmed, confirmation, refusal
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.limits import Limits
-from micro_agent.rules.verdict import Event, Verdict
-from micro_agent.run import (
-    CONFIRMATION_REQUIRED,
-    MALFORMED_DECISION,
-    NO_ACTION,
-    POLICY_VIOLATION,
-    REPETITION,
-    VALIDATION_ERROR,
-    WARNING,
-    LMCall,
-    Run,
-    Status,
-    Step,
-)
+from micro_agent.rules.verdict import Event, Verdict, marker_of
+from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
 from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
 from micro_agent.unsettled import unanswered, unsettled
 from micro_agent.usage import add_call, add_tool
 
-IN_A_ROW = 3
-"""So many replies, all against a rule or all unreadable or bad calls, with no tool step between end the run."""
-
-_FORBIDDEN = frozenset({POLICY_VIOLATION})
-_BAD = frozenset({VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION})
-_BAD_CALL = {"unknown_tool": "UNKNOWN_TOOL", "bad_arguments": "VALIDATION_FAILED"}
-"""The codes of a call in text that is a bad one, as it would have on the wire."""
-_WEIGHT = (Stop, Violation, Warn, Amend)
+_WEIGHT = (Stop, Violation, Hint, Warn, Amend)
 _Steps = Generator[Effect, Answer, None]
 
 
@@ -70,22 +50,23 @@ class AgentLoop:
                 if isinstance(answer, LMCall):
                     run.calls.append(answer)
                     add_call(run.usage, answer)
+                elif isinstance(answer, Trimmed):
+                    self._step(CONTEXT_TRIMMED, answer.args, answer.text)
                 else:
                     self._fail(answer)
 
     def _call(self, call: ToolCall) -> _Steps:
-        ready = prepare(self.tools, call)
+        ready = prepare(self.tools, call, native=self.run.mode != "json")
         if isinstance(ready, Refused):
-            return self._refuse(VALIDATION_ERROR, call, ready.observation, ready.error)
+            return self._refuse(row_with(ready.error), call, ready.observation)
         verdict = self._verdict(BeforeTool(ready.tool.name, ready.args))
         if isinstance(verdict, Stop):
             return self._stop(verdict)
         if isinstance(verdict, Violation):
-            return self._refuse(POLICY_VIOLATION, call, verdict.text, "POLICY")
+            return self._refuse(ASKING["call_against_rule"], call, verdict.text)
         if isinstance(verdict, Warn) and not self._has(WARNING, call.call_id):
             self._step(WARNING, {}, verdict.text, call_id=call.call_id)
-        if (why := self._why_confirm(ready)) is not None:
-            question = question_of(self.run, ready, why)
+        if (question := confirmation(self.run, ready)) is not None:
             answer = yield Confirm(question)
             self.run.confirmation = None
             if not isinstance(answer, Approval):
@@ -105,12 +86,11 @@ class AgentLoop:
         step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
         step.ok, step.latency_s, step.coercions = outcome.ok, outcome.latency_s, list(ready.coercions)
         add_tool(self.run.usage, step)
-        verdict = self._verdict(AfterStep(step))
+        verdict = self._verdict(AfterStep(step, frozenset(self.tools)))
+        if isinstance(verdict, Stop | Hint | Warn | Violation):
+            self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
         if isinstance(verdict, Stop):
-            self._step(REPETITION if verdict.reason == "repetition" else POLICY_VIOLATION, {}, verdict.text)
             self._stop(verdict)
-        elif isinstance(verdict, Warn | Violation):
-            self._step(WARNING, {}, verdict.text)
 
     def _verdict(self, event: Event) -> Verdict | None:
         return next(iter(self._verdicts(event)), None)
@@ -124,8 +104,8 @@ class AgentLoop:
         verdicts = self._verdicts(BeforeFinish(answer, frozenset(self.tools)))
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
-            self._step(POLICY_VIOLATION, {"answer": answer}, verdict.text, error="POLICY", settles=True)
-            return self._stop_when_stuck()
+            wants = {"wants": verdict.wants} if verdict.wants else {}
+            return self._against(ASKING["answer_against_rule"], {"answer": answer, **wants}, verdict.text)
         if isinstance(verdict, Stop):
             return self._stop(verdict)
         if isinstance(verdict, Warn):
@@ -136,28 +116,17 @@ class AgentLoop:
         return None
 
     def _unreadable(self, error: Mapping[str, Any]) -> None:
-        reason, said = error["reason"], f"{error['seen']} {error['expected']}".strip()
-        marker = VALIDATION_ERROR if reason in _BAD_CALL else NO_ACTION if reason == "empty" else MALFORMED_DECISION
-        self._step(marker, {"reason": reason}, said, error=_BAD_CALL.get(reason, reason.upper()), settles=True)
-        self._stop_when_stuck()
+        self._against(ASKING[error["reason"]], {"reason": error["reason"]}, asked(self.run, error))
 
-    def _refuse(self, marker: str, call: ToolCall, observation: Any, error: str) -> None:
-        self._step(marker, {"tool": call.name, "args": call.args}, observation, call_id=call.call_id, error=error)
-        self._stop_when_stuck()
+    def _refuse(self, row: Row, call: ToolCall, observation: Any) -> None:
+        self._against(row, {"tool": call.name, "args": call.args}, observation, call.call_id)
 
-    def _stop_when_stuck(self) -> None:
-        """Replies are counted, not steps: three bad calls made at once left no chance to correct any."""
-        steps = [step for step in self.run.steps if step.is_tool or step.tool in _FORBIDDEN | _BAD]
-        replies = [{step.tool for step in group} for _, group in groupby(steps, key=attrgetter("call"))][-IN_A_ROW:]
-        for kinds, reason in ((_FORBIDDEN, "policy"), (_BAD, "malformed")):
-            if len(replies) == IN_A_ROW and kinds.issuperset(chain(*replies)):
-                self._stop(Stop(reason, f"{IN_A_ROW} decisions in a row; the last: {steps[-1].observation}"))
-
-    def _why_confirm(self, ready: Ready) -> str | None:
-        name, args = ready.tool.name, ready.args
-        if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in self.run.steps):
-            return "The same call was interrupted before; it may have happened already."
-        return "This tool asks for confirmation." if ready.tool.needs_confirmation(args) else None
+    def _against(self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None) -> None:
+        """Record what came to nothing, and end the run when the model has had its chances."""
+        assert row.marker is not None, "the table says what to ask"
+        self._step(row.marker, args, observation, call_id=call_id, error=row.code, settles=True)
+        if (verdict := stuck(self.run.steps)) is not None:
+            self._stop(verdict)
 
     def _pause(self, question: dict[str, Any]) -> None:
         ident, asked = question["call_id"], {"tool": question["tool"], "args": question["args"]}
@@ -171,11 +140,11 @@ class AgentLoop:
 
     def _step(
         self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None,
-        error: str | None = None, settles: bool = False,
+        error: str | None = None, settles: bool = False, ok: bool = True,
     ) -> Step:  # fmt: skip
         """Append a step; it belongs to the last reply if it answers one of its calls or ``settles`` it whole."""
         call = len(self.run.calls) - 1 if call_id is not None or settles else None
-        ok = error is None and tool not in _FORBIDDEN | _BAD
+        ok = ok and error is None
         self.run.steps.append(
             Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok, error=error)
         )

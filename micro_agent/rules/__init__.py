@@ -7,6 +7,7 @@ from micro_agent.rules.verdict import (
     BeforePlan,
     BeforeTool,
     Event,
+    Hint,
     Rule,
     Stop,
     Verdict,
@@ -21,6 +22,7 @@ __all__ = [
     "BeforePlan",
     "BeforeTool",
     "Event",
+    "Hint",
     "Rule",
     "Stop",
     "Verdict",
@@ -31,7 +33,7 @@ __all__ = [
 
 
 def default_rules() -> list[Rule]:
-    """The rules of an agent that names none: required tools, repetition."""
-    from micro_agent.rules import repetition, required_tools
+    """The rules of an agent that names none: required tools, repeated errors, repetition."""
+    from micro_agent.rules import repeated_errors, repetition, required_tools
 
-    return [required_tools.check, repetition.check]
+    return [required_tools.check, repeated_errors.check, repetition.check]

@@ -12,7 +12,7 @@ from typing import Any, cast
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
 from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Verdict, Violation
-from micro_agent.run import Run, Step
+from micro_agent.run import POLICY_VIOLATION, Run, Step
 from micro_agent.usage import NEVER_RAN
 
 __all__ = ["check", "holds_last_value", "implied", "last_observation"]
@@ -27,6 +27,7 @@ _MISSING = {
     '{"expression": "2*(3+5)"}, before you answer.',
     NOW: 'this question needs the now tool. Call now, for example {"timezone": "utc"}, before you answer.',
 }
+_ARGUMENTS = {CALCULATOR: '{"expression": "<the arithmetic>"}', NOW: '{"timezone": "utc"}'}
 
 
 def check(run: Run, event: Event) -> Verdict | None:
@@ -42,10 +43,20 @@ def check(run: Run, event: Event) -> Verdict | None:
     # The clock first: what is computed from it comes after.
     for tool in (NOW, CALCULATOR):
         if tool in required and not _used(run.steps, tool):
-            return Violation(_MISSING[tool])
+            return Violation(_missing(run, tool), wants=tool)
     left_out = [_left_out(run, tool, event.answer) for tool in (CALCULATOR, NOW) if tool in required]
     answer = " ".join(text for text in (event.answer if event.answer.strip() else "", *left_out) if text)
     return Amend(answer) if any(left_out) else None
+
+
+def _missing(run: Run, tool: str) -> str:
+    """What the model is told: why at first, then the very call to make, in the form of the run's mode."""
+    if not any(step.tool == POLICY_VIOLATION and step.args.get("wants") == tool for step in run.steps):
+        return _MISSING[tool]
+    if run.mode == "json":
+        form = f'{{"tool": {{"name": "{tool}", "args": {_ARGUMENTS[tool]}}}}}'
+        return f"an answer without the {tool} tool is not taken. Reply with this and nothing else: {form}"
+    return f"an answer without the {tool} tool is not taken. Do not answer now. Call {tool} with {_ARGUMENTS[tool]}."
 
 
 def _used(steps: Iterable[Step], tool: str) -> bool:

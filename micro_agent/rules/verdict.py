@@ -7,7 +7,7 @@ verdict, so that a recorded run can be replayed through it.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from micro_agent.run import Run, Step
+from micro_agent.run import POLICY_VIOLATION, REPETITION, SELF_CORRECTION, WARNING, Run, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,10 @@ class BeforeFinish:
 
 @dataclass(frozen=True, slots=True)
 class AfterStep:
-    """A tool has run; ``step`` is the last of the run's steps."""
+    """A tool has run; ``step`` is the last of the run's steps; ``tools`` are the names the model can call."""
 
     step: Step
+    tools: frozenset[str] = frozenset()
 
 
 Event = BeforePlan | BeforeTool | BeforeFinish | AfterStep
@@ -49,10 +50,21 @@ class Warn:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
-    """What was about to happen does not; the model is told ``text`` and decides again."""
+class Hint:
+    """A warning that says how to get out of an error (after a step only); it becomes a ``🔁self_correction`` step."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What was about to happen does not; the model is told ``text`` and decides again.
+
+    ``wants`` names the tool that must be called first, if that is what is missing.
+    """
+
+    text: str
+    wants: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +82,12 @@ class Amend:
     answer: str
 
 
-Verdict = Warn | Violation | Stop | Amend
+Verdict = Warn | Hint | Violation | Stop | Amend
 Rule = Callable[[Run, Event], Verdict | None]
+
+
+def marker_of(verdict: Stop | Hint | Warn | Violation) -> str:
+    """The marker of the step that says what a rule found after a tool had run."""
+    if isinstance(verdict, Stop):
+        return REPETITION if verdict.reason == "repetition" else POLICY_VIOLATION
+    return SELF_CORRECTION if isinstance(verdict, Hint) else WARNING

@@ -12,6 +12,7 @@ from micro_agent.run import NO_ACTION, Run, Step
 
 SEARCH = Step(tool="search", args={"q": "owls", "n": 3}, observation={"hits": [1, {"a": "b"}]})
 READ = Step(tool="read", args={"path": "a.txt"}, observation="text")
+WRITE = Step(tool="write", args={"path": "a.txt"}, observation={"ok": True})
 
 
 def verdicts(steps: list[Step]) -> list[Verdict | None]:
@@ -32,8 +33,8 @@ def test_warns_at_the_third_and_stops_at_the_fifth() -> None:
     first, second, third, fourth, fifth = verdicts(copies(SEARCH, 5))
     assert first is None
     assert second is None
-    assert fourth is None
     assert isinstance(third, Warn)
+    assert isinstance(fourth, Warn)
     assert isinstance(fifth, Stop)
     assert fifth.reason == "repetition"
 
@@ -46,10 +47,49 @@ def test_the_warning_names_the_tool_and_says_what_to_do() -> None:
     assert "answer" in third.text
 
 
-def test_two_calls_taking_turns_are_seen() -> None:
-    said = verdicts([step for _ in range(5) for step in (SEARCH, READ)])
-    assert [type(verdict) for verdict in said[4:6]] == [Warn, Warn]
-    assert isinstance(said[8], Stop)
+def test_a_call_that_goes_on_after_the_warning_is_told_the_result_that_it_has() -> None:
+    fourth = verdicts(copies(SEARCH, 4))[-1]
+    assert isinstance(fourth, Warn)
+    assert fourth.text == (
+        'The result of search {"q": "owls", "n": 3} is {"hits": [1, {"a": "b"}]}. Do not call it again. '
+        "Answer now with it."
+    )
+    long = verdicts(copies(READ, 4, observation="owl " * 500))[-1]
+    assert isinstance(long, Warn)
+    assert len(long.text) < 420
+    broken = verdicts(copies(READ, 4, ok=False, error="X"))[-1]
+    assert isinstance(broken, Warn)
+    assert 'read {"path": "a.txt"} fails each time: text. ' in broken.text
+
+
+@pytest.mark.parametrize("turns", [(SEARCH, READ), (SEARCH, READ, WRITE)])
+def test_calls_that_take_turns_are_warned_about_after_two_rounds_and_stopped_after_three(turns: tuple[Step]) -> None:
+    said = verdicts(list(turns) * 3)
+    second, third = 2 * len(turns), 3 * len(turns)
+    assert said[: second - 1] == [None] * (second - 1)
+    warning = said[second - 1]
+    assert isinstance(warning, Warn)
+    assert warning.text.startswith(f"You make the same calls in turns, {', '.join(step.tool for step in turns)}, and")
+    assert isinstance(said[third - 1], Stop)
+    assert not any(isinstance(verdict, Stop) for verdict in said[: third - 1])
+
+
+def test_calls_that_take_turns_with_another_result_each_time_are_none() -> None:
+    steps = [step for n in range(4) for step in (*copies(SEARCH, 1, observation=n), *copies(READ, 1, observation=-n))]
+    assert verdicts(steps) == [None] * 8
+
+
+def test_words_of_the_loop_between_the_turns_do_not_hide_them() -> None:
+    note = Step(tool=NO_ACTION, observation="say something")
+    assert isinstance(verdicts([SEARCH, READ, note, SEARCH, READ, note, SEARCH, READ])[-1], Stop)
+
+
+def test_nothing_is_stopped_in_the_reply_that_earned_the_warning() -> None:
+    at_once = verdicts(copies(SEARCH, 7, call=0))
+    assert not any(isinstance(verdict, Stop) for verdict in at_once)
+    assert isinstance(verdicts([*copies(SEARCH, 5, call=0), *copies(SEARCH, 1, call=1)])[-1], Stop)
+    in_turns = [Step.model_validate({**step.model_dump(), "call": 0}) for step in (SEARCH, READ) * 3]
+    assert not any(isinstance(verdict, Stop) for verdict in verdicts(in_turns))
 
 
 @pytest.mark.parametrize(
