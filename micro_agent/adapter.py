@@ -1,25 +1,19 @@
 # pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
-"""`DecisionAdapter` and its two wires: the steps of a run become a request, the reply becomes a decision.
+"""`DecisionAdapter`: the steps of a run become DSPy's typed ``Request``, the reply becomes a decision."""
 
-It builds DSPy's typed ``Request`` itself. What was rendered is kept and only ever appended to, so that a local server
-finds its prefix cache at every step.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from hashlib import sha256
 from typing import Any
 
 import dspy
-from dspy.lm15 import Config, Message, Request, Response
+from dspy.lm15 import Config, Request, Response
 
 from micro_agent.decoding import DecodeError, Final, ModelReply, decode
 from micro_agent.models.reply import answered_by, reply_of, usage_of
+from micro_agent.page import Page
 from micro_agent.run import LMCall
 from micro_agent.tools import Tool
-from micro_agent.wires import NativeWire, View, as_json, demo_of, encodable, plain, turns_of
-
-_SAMPLING = ("temperature", "max_tokens", "top_p", "top_k", "stop", "seed", "frequency_penalty", "presence_penalty")
+from micro_agent.wires import SETTINGS, NativeWire, View
 
 
 class DecisionAdapter(dspy.Adapter):
@@ -30,9 +24,7 @@ class DecisionAdapter(dspy.Adapter):
         self.wire, self.last = wire, LMCall(reply={})
         self._offered, self._tools = list(tools), wire.tools(tools)
         self._format = wire.response_format(tools) if constrained else None
-        self._messages: list[Message] = []
-        self._chain: list[str] = []
-        self._system, self._rendered, self._sent = "", 0, 0
+        self.page = Page(wire, self._offered, self._format)
         self._config: tuple[dict[str, Any], Config] = ({}, Config(response_format=self._format))
 
     def __call__(
@@ -51,28 +43,16 @@ class DecisionAdapter(dspy.Adapter):
     def _request(
         self, lm: dspy.LM, lm_kwargs: Mapping[str, Any], instructions: str, demos: Sequence[View], inputs: View
     ) -> Request:
-        if not self._messages:
-            self._system = encodable(self.wire.system(instructions, self._offered))
-            tools = [[tool.name, tool.description, tool.parameters] for tool in self._tools]
-            self._chain.append(_digest("", [self._system, tools, self._format]))
-            for number, demo in enumerate(demos):
-                self._append(demo_of(self.wire, number, demo))
-            self._append([Message.user(encodable(inputs["question"]))])
-        self._append(turns_of(self.wire, inputs["steps"][self._rendered :]))
-        self._rendered = len(inputs["steps"])
+        self.page.open(instructions, demos)
+        self.page.render(inputs["question"], inputs["steps"])
         settings = {**lm.kwargs, **lm_kwargs}
-        settings = {key: settings[key] for key in _SAMPLING if settings.get(key) is not None}
+        settings = {key: settings[key] for key in SETTINGS if settings.get(key) is not None}
         if settings != self._config[0]:
-            self._config = settings, Config(**settings, response_format=self._format)
-        messages = tuple(self._messages)
+            self._config = settings, self.wire.config(settings, self._format)
         return Request(
-            model=lm.model, system=self._system, messages=messages, tools=self._tools, config=self._config[1]
-        )
-
-    def _append(self, messages: Iterable[Message]) -> None:
-        for message in messages:
-            self._messages.append(message)
-            self._chain.append(_digest(self._chain[-1], [message.role, *map(plain, message.parts)]))
+            model=lm.model, system=self.page.system, messages=tuple(self.page.messages), tools=self._tools,
+            config=self._config[1],
+        )  # fmt: skip
 
     def _read(self, response: Response, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         return self.take(reply_of(response), settings, usage_of(response), answered_by(response))
@@ -82,14 +62,12 @@ class DecisionAdapter(dspy.Adapter):
         tokens: tuple[int | None, int | None] = (None, None), model: str | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Read a reply to the latest request into `last`. Returns the completion."""
-        decision = decode(reply, self._offered)
+        decision = decode(reply, self._offered, native=self.wire.mode == "native")
         self.last = LMCall(
             reply=reply.as_dict(), finish_reason=reply.finish_reason, model=model, mode=self.wire.mode,
             settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1],
-            request={"sha256": self._chain[-1], "messages": len(self._messages), "shared": self._sent,
-                     "chain": self._chain[self._sent + 1 :]},
+            request=self.page.chain.sent(),
         )  # fmt: skip
-        self._sent = len(self._messages)
         if isinstance(decision, DecodeError):
             self.last.error = asdict(decision)
             return [{"decision": {"error": self.last.error}}]
@@ -101,7 +79,3 @@ class DecisionAdapter(dspy.Adapter):
         self.last.decision = {"tool_calls": calls}
         first = decision.calls[0]
         return [{"decision": {"tool": {"name": first.name, "args": first.args}}}]
-
-
-def _digest(before: str, value: Any) -> str:
-    return sha256((before + as_json(value)).encode()).hexdigest()

@@ -10,6 +10,7 @@ import dspy
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
 from micro_agent.models import configure_lm
+from micro_agent.models.context_length import asked_beforehand
 from micro_agent.models.identity import Wanted, model_of, traits_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planner import PlanWithTools, compiling
@@ -78,7 +79,8 @@ class MicroAgent(dspy.Module):
         cancel: Cancel | None = None,
     ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
-        return await adrive(self._session(question, limits=limits, emit=on_event, cancel=cancel))
+        await asked_beforehand(lm := self._model(), self._setup.settings)
+        return await adrive(self._session(question, lm, limits=limits, emit=on_event, cancel=cancel))
 
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
         """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
@@ -113,8 +115,8 @@ class MicroAgent(dspy.Module):
         """`forward`, awaited."""
         return _prediction(await self.aask(question))
 
-    def _session(self, question: str, **options: Any) -> Session:
-        return self._setup.session(self.plan, self._model(), Run(question=question), **options)
+    def _session(self, question: str, lm: Any = None, **options: Any) -> Session:
+        return self._setup.session(self.plan, lm or self._model(), Run(question=question), **options)
 
     def _model(self, resumed: Run | None = None) -> Any:
         """The model of one run. While an optimizer compiles, its own is the one to ask."""

@@ -10,6 +10,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from micro_agent.errors import DemosError
+from micro_agent.run import Mode
+from micro_agent.tools import Tool
 
 
 class _DemoStep(BaseModel):
@@ -93,6 +95,11 @@ def with_decision(demos: Iterable[Any]) -> list[Any]:
     An optimizer puts others among them: labelled examples (a question and its answer), replies that could not be read.
     """
     return [demo for demo in demos if {"tool", "final"} & set(demo.get("decision") or ())]
+
+
+def demos_for(demos: Iterable[Any], mode: Mode, tools: Iterable[Tool], *, bare: bool) -> list[Any]:
+    """The demos to show: those of ``demos`` with a decision, else the default ones in JSON mode, unless ``bare``."""
+    return with_decision(demos) or ([] if bare or mode == "native" else default_demos(tool.name for tool in tools))
 
 
 def load_demos(path: str | Path) -> CompiledDemos:

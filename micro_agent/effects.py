@@ -12,7 +12,10 @@ from micro_agent.tools import Outcome, Ready
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Ask the model for its next decision. Answered by an `LMCall` (decision or decode error in it) or a `Failure`."""
+    """Ask the model for its next decision.
+
+    Answered by an `LMCall` (decision or decode error in it), `Trimmed` or a `Failure`.
+    """
 
     run: Run
 
@@ -54,6 +57,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Trimmed:
+    """Observations were cut so that the next request fits the model's context; the loop records it and plans again.
+
+    ``args`` says what was cut, ``text`` tells the model.
+    """
+
+    args: dict[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A call that wants a person's word, for whoever asks the person.
 
@@ -71,7 +85,9 @@ class Question:
 
 
 Effect = Plan | Confirm | Act
-Answer = LMCall | Approval | Outcome | Failure
+Planned = LMCall | Trimmed | Failure
+"""What answers a `Plan`."""
+Answer = Planned | Approval | Outcome
 
 
 def question_of(run: Run, ready: Ready, why: str) -> dict[str, Any]:
@@ -82,6 +98,14 @@ def question_of(run: Run, ready: Ready, why: str) -> dict[str, Any]:
     called = {"call_id": ready.call_id, "tool": ready.tool.name, "args": ready.args}
     shown = {"run": run.id, "call": len(run.calls) - 1, **called}
     return {**shown, "reason": why, "sha256": sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()}
+
+
+def confirmation(run: Run, ready: Ready) -> dict[str, Any] | None:
+    """The question whether a call may run, where it wants a person's word."""
+    name, args = ready.tool.name, ready.args
+    if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in run.steps):
+        return question_of(run, ready, "The same call was interrupted before; it may have happened already.")
+    return question_of(run, ready, "This tool asks for confirmation.") if ready.tool.needs_confirmation(args) else None
 
 
 def refusal(approval: Approval) -> Outcome:

@@ -9,14 +9,20 @@ import dspy
 from dspy.dsp.utils.settings import main_thread_config
 
 from micro_agent.adapter import DecisionAdapter
-from micro_agent.demos import default_demos, instructions, with_decision
+from micro_agent.call_ids import with_ids
+from micro_agent.context import Window
+from micro_agent.demos import demos_for, instructions
+from micro_agent.effects import Planned, Trimmed
 from micro_agent.models.bodies import reply_from_failure
-from micro_agent.models.failures import refuses_schema, refuses_tools
+from micro_agent.models.context_length import learned_length
+from micro_agent.models.failures import overflows
+from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price, cost
+from micro_agent.resampling import Tries
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
-from micro_agent.wires import JsonWire, NativeWire, view_of
+from micro_agent.wires import JsonWire, NativeWire
 
 
 class _Plan(dspy.Signature):
@@ -45,39 +51,47 @@ class Planner:
     price: Price | None = None
     bare: bool = False
     """Whether to do without the default demos where the predictor has none."""
-    _view: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _tries: Tries = field(default_factory=Tries)
+    _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
+        self._window = Window(self._held().get("max_tokens"))
         self._wire()
 
-    def plan(self, run: Run) -> LMCall:
-        """Ask once. Raises what DSPy raises when the model cannot be asked."""
-        while True:
+    def plan(self, run: Run) -> Planned:
+        """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked."""
+        answer = None
+        while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
                 with self._context():
                     self.predict(**self._inputs(run))
-                return self._call(run)
+                answer = self._call(run)
             except dspy.LMError as error:
-                if (call := self._adapted(run, error)) is not None:
-                    return call
+                answer = self._adapted(run, error)
+        return answer
 
-    async def aplan(self, run: Run) -> LMCall:
+    async def aplan(self, run: Run) -> Planned:
         """The same, awaited."""
-        while True:
+        answer = None
+        while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
                 with self._context():
                     await self.predict.acall(**self._inputs(run))
-                return self._call(run)
+                answer = self._call(run)
             except dspy.LMError as error:
-                if (call := self._adapted(run, error)) is not None:
-                    return call
+                answer = self._adapted(run, error)
+        return answer
 
     def _wire(self) -> None:
-        self._demos = with_decision(self.predict.demos)
-        if not self._demos and self.mode == "json" and not self.bare:
-            self._demos = default_demos(tool.name for tool in self.tools)
+        self._demos = demos_for(self.predict.demos, self.mode, self.tools, bare=self.bare)
         wire = NativeWire() if self.mode == "native" else JsonWire()
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits_of(self.lm).refuses_schema)
+        signature: Any = self.predict.signature
+        self._adapter.page.open(signature.instructions, self._demos)
+
+    def _held(self) -> dict[str, Any]:
+        """The settings of the model and of the predictor."""
+        return {**self.lm.kwargs, **getattr(self.predict, "config", {})}
 
     def _context(self) -> Any:
         """This run's adapter, and no record on DSPy's side unless somebody collects one (an optimizer does)."""
@@ -85,31 +99,30 @@ class Planner:
         return dspy.context(adapter=self._adapter, disable_history=True, **unwatched)
 
     def _inputs(self, run: Run) -> dict[str, Any]:
-        self._view += [view_of(step, run) for step in run.steps[len(self._view) :]]
-        return {"question": run.question, "steps": list(self._view), "lm": self.lm, "demos": self._demos}
+        window, held = self._window, self._held()
+        self._changed = window.bounded(self._tries.settings(run, held, room=window.room), held)
+        return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
+                "config": dict(self._changed)}  # fmt: skip
 
-    def _adapted(self, run: Run, error: dspy.LMError) -> LMCall | None:
-        """The text that a server threw away with its error, read; or ``None`` to ask again in a way it takes."""
+    def _adapted(self, run: Run, error: dspy.LMError) -> LMCall | Trimmed | None:
+        """The text that a server threw away with its error, read; what to cut; ``None`` to ask in another way."""
         if (reply := reply_from_failure(error)) is not None:
-            self._adapter.take(reply, {})
+            self._adapter.take(reply, self._changed)
             return self._call(run)
-        if self.mode == "native" and self.tools and refuses_tools(error):
-            self.mode = run.mode = "json"
-            traits_of(self.lm).refuses_tools = True
-        elif self.mode == "json" and not traits_of(self.lm).refuses_schema and refuses_schema(error):
-            traits_of(self.lm).refuses_schema = True
-        else:
+        if overflows(error):
+            if trimmed := self._window.refused(run, self._adapter.page, learned_length(self.lm, error)):
+                return trimmed
             raise error
-        self._wire()
-        return None
+        if self._tries.without(error):
+            return None
+        if (mode := given_way(self.lm, error, self.mode, tools=bool(self.tools))) is None:
+            raise error
+        self.mode = run.mode = mode
+        return self._wire()
 
     def _call(self, run: Run) -> LMCall:
-        call, number = self._adapter.last, len(run.calls)
+        call = self._adapter.last
+        self._tries.answered()
+        self._window.answered()
         call.cost_usd = cost(self.price, call.input_tokens, call.output_tokens)
-        if call.decision is not None:
-            taken = {step.call_id for step in run.steps}
-            for index, one in enumerate(call.decision.get("tool_calls", ())):
-                if not one["call_id"] or one["call_id"] in taken:
-                    one["call_id"] = f"call_{number}_{index}"
-                taken.add(one["call_id"])
-        return call
+        return with_ids(call, run)

@@ -83,7 +83,8 @@ class LMCall(_Data):
     """Sampling settings of this request that differed from the run's."""
     request: dict[str, Any] = Field(default_factory=dict)
     """``sha256`` of the whole request; ``messages`` in it; ``shared``: how many it has in common with the request
-    before; ``chain``: for each message after those, the sha256 of everything up to and including it."""
+    before; ``chain``: for each message after those, the sha256 of everything up to and including it, ``head``: of what
+    comes before the messages; ``tokens``: its size, as estimated."""
 
 
 class Usage(_Data):
@@ -122,6 +123,9 @@ class Run(_Data):
     provider: str | None = None
     model: str | None = None
     base_url: str | None = None
+    context_length: int | None = None
+    """Tokens that prompt and reply may have together, as known when the run began; ``reply_reserve`` for the reply."""
+    reply_reserve: int | None = None
     mode: Mode | None = None
     fallback_from: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
     """The providers that were asked for and could not be used: ``{"provider", "reason"}`` each."""
@@ -133,6 +137,8 @@ class Run(_Data):
     confirmation: dict[str, Any] | None = None
     """The open question of a paused run: ``tool``, ``args``, ``call``, ``call_id``, ``reason``, ``sha256``."""
     parent: str | None = None
+    forked_at: int | None = None
+    """So many steps of a fork are copies of its ``parent``'s."""
     error: dict[str, Any] | None = None
     """``{"code", "message", …}`` of what ended the run."""
 

@@ -12,7 +12,7 @@ from time import monotonic, perf_counter
 from typing import Literal
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Question
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Planned, Question
 from micro_agent.errors import StorageError
 from micro_agent.loop import AgentLoop
 from micro_agent.models.failures import LM_ERRORS, failure_of
@@ -49,6 +49,7 @@ class Session:
     cancel: Cancel = field(default_factory=Cancel)
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
+    _unstored: StorageError | None = None
     _time_is_up: float = inf
 
     def __post_init__(self) -> None:
@@ -75,6 +76,8 @@ class Session:
         except StopIteration:
             effect = None
         try:
+            if self._unstored is not None and self.journal is not None:
+                raise self._unstored
             self._record()
             if effect is None and self.journal is not None:
                 self.journal.finish(self.run)
@@ -94,11 +97,12 @@ class Session:
         feed = self.answer_filter.feed if self.answer_filter is not None else None
         return CallScope(deadline=min(now + self.timeout_s, self._time_is_up), on_text=feed)
 
-    def planned(self, result: tuple[LMCall, int], started: float) -> LMCall:
-        """The call, with the number of its retries and the time that all of its tries took."""
-        call, call.retries = result
-        call.latency_s = perf_counter() - started
-        return call
+    def planned(self, result: tuple[Planned, int], started: float) -> Planned:
+        """What was planned; a call with the number of its retries and the time that all of its tries took."""
+        answer, retries = result
+        if isinstance(answer, LMCall):
+            answer.retries, answer.latency_s = retries, perf_counter() - started
+        return answer
 
     def failed(self, error: Exception) -> Failure:
         """An exception of a model call, as data."""
@@ -159,7 +163,11 @@ class Session:
         return self._cancelled(interrupted() if isinstance(effect, Act) and self._started else None)
 
     def unstored(self, error: StorageError) -> Failure:
-        """What ends a run that can no longer be written down: nothing is done that would leave no trace."""
+        """What ends a run that can no longer be written down: nothing is done that would leave no trace.
+
+        Its journal does not end, so that the run can be resumed when the disk is well again.
+        """
+        self._unstored = error
         return Failure("storage_error", {"code": "STORAGE_ERROR", "message": str(error)})
 
     def _cancelled(self, known: Outcome | None = None) -> Failure:
@@ -189,10 +197,12 @@ class Session:
 
     def _cannot_store(self, error: StorageError) -> None:
         self._effects.close()
-        failure = self.unstored(error)
+        failure = self.unstored(StorageError(f"{error}; then resume run {self.run.id}"))
         self.run.status, self.run.termination_reason, self.run.error = failure.status, failure.reason, failure.error
         self.run.answer = self.run.model_answer = None
         assert self.store is not None, "only what is stored can fail to be stored"
+        if self.journal is not None and self.journal.has_ended:
+            return  # resuming gives the run as it ended, and there is one record of one end
         # Where only the journal's disk is full, the record still tells how the run ended.
         with suppress(StorageError):
             self.store.append(self.run)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from micro_agent.cancel import Cancel
+from micro_agent.context import reserve_of
 from micro_agent.demos import CompiledDemos, checked_demos, load_demos
 from micro_agent.effects import Approval
 from micro_agent.errors import ConfigurationError, RunNotFound
 from micro_agent.loop import AgentLoop
+from micro_agent.models.context_length import context_length_of
 from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
 from micro_agent.models.prices import price_of
 from micro_agent.models.settings import Settings
@@ -54,6 +56,8 @@ class Setup:
         run.base_url = getattr(traits_of(lm), "base_url", None)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         run.limits, run.digests = asdict(held), self._digests(predict)
+        if (length := context_length_of(lm, self.settings)) is not None:
+            run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
         session = self._open(predict, lm, run, held, journal, cancel)
         if on_step is not None:

@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from micro_agent.storage.journal import Journal
 from micro_agent.storage.jsonl import private_folder, storage_error
 from micro_agent.storage.locks import is_held
 from micro_agent.storage.masking import Mask, mask_of
-from micro_agent.storage.records import Record, append_record, ends_with, load_run, read_records, save_run
+from micro_agent.storage.records import Record, append_record, ends_with, load_run, read_records, save_run, sync_record
 
 __all__ = ["OpenRun", "Record", "TraceStore", "load_run", "read_records", "save_run"]
 
@@ -96,7 +96,7 @@ class TraceStore:
             RunNotFound: there is no trace of it, or no such record.
         """
         path = self.path(run_id)
-        if not path.exists():
+        if not _there(path):
             raise RunNotFound(f"no trace of run {run_id} in {self.directory}")
         records = list(read_records(path))
         runs = [record.run for record in records if record.run]
@@ -112,7 +112,7 @@ class TraceStore:
 
     def ids(self) -> Iterator[str]:
         """The ids of the runs that have a trace, the one written last first."""
-        return (path.stem for path in _newest_first(self.directory, ".jsonl") if path.is_file())
+        return (path.stem for path in _newest_first(self.directory, ".jsonl") if _there(path, Path.is_file))
 
     def start(self, run: Run) -> Journal:
         """Make the journal of a new run and hold it. What the run has already (a fork's steps, say) is kept in it."""
@@ -174,7 +174,7 @@ class TraceStore:
         try:
             pending = read_journal(path, mask=mask).pending
         except FileNotFoundError:
-            if self.path(run_id).exists():
+            if _there(self.path(run_id)):
                 raise NotWaiting(f"run {run_id} has ended: there is nothing to decide") from None
             raise self._no_journal(run_id) from None
         if pending.confirmation is None or pending.ended:
@@ -198,7 +198,7 @@ class TraceStore:
         return self.state_dir / "runs" / f"{_checked(run_id)}.journal"
 
     def _no_journal(self, run_id: str) -> RunNotFound:
-        ended = f"; it has ended, its trace is {self.path(run_id)}" if self.path(run_id).exists() else ""
+        ended = f"; it has ended, its trace is {self.path(run_id)}" if _there(self.path(run_id)) else ""
         return RunNotFound(f"no run {run_id} is under way{ended}")
 
     def _mask(self) -> Mask:
@@ -207,7 +207,9 @@ class TraceStore:
     def _record(self, mask: Mask, run: Run, durable: bool) -> Path:
         path = self.path(run.id)
         # Only a run that must last can have been killed after its record was written, and taken up again.
-        if not durable or not ends_with(path, run):
+        if durable and ends_with(path, run):
+            sync_record(path)
+        else:
             append_record(path, run, mask=mask, durable=durable)
         return path
 
@@ -251,6 +253,13 @@ def _newest_first(folder: Path, suffix: str) -> list[Path]:
         raise storage_error("read the folder", folder, error) from error
     paths = [folder / name for name in names if name.endswith(suffix) and _ID.fullmatch(name.removesuffix(suffix))]
     return sorted(paths, key=lambda path: (_written(path), path.name), reverse=True)
+
+
+def _there(path: Path, test: Callable[[Path], bool] = Path.exists) -> bool:
+    try:
+        return test(path)
+    except OSError as error:  # a folder that may not be searched: whether the file is there, nobody knows
+        raise storage_error("look for", path, error) from error
 
 
 def _written(path: Path) -> int:

@@ -4,16 +4,16 @@
 `turns_of` and `demo_of` render whole turns and demos on either.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from dspy.lm15 import FunctionTool, Message, TextPart, ToolCallPart, ToolResultPart
+from dspy.lm15 import Config, FunctionTool, Message, TextPart, ToolCallPart, ToolChoice, ToolResultPart
 
-from micro_agent.decoding.thinking import without_thinking
+from micro_agent.context.views import View
 from micro_agent.demos import json_form
+from micro_agent.encoding import as_json, encodable
 from micro_agent.models.reply import mended
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
@@ -27,15 +27,15 @@ from micro_agent.run import (
     VALIDATION_ERROR,
     WARNING,
     Mode,
-    Run,
-    Step,
 )
 from micro_agent.tools import Tool
 
-View = Mapping[str, Any]
-"""A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``."""
+SETTINGS = (
+    "temperature", "max_tokens", "top_p", "top_k", "stop", "seed", "frequency_penalty", "presence_penalty",
+    "tool_choice",
+)  # fmt: skip
+"""The settings of a model that go on the wire, as `NativeWire.config` takes them."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 NO_REPLY = "(no reply)"
 _NOT_SHOWN = "(not shown)"
 _SAYS = {
@@ -66,6 +66,16 @@ class NativeWire:
     def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:
         """What a server that can constrain decoding is to hold the reply to."""
         return None
+
+    def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
+        """The settings of a request. ``tool_choice`` among them, if any, is ``required``: a call and no answer."""
+        sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
+        forced = None if sampling == settings else ToolChoice("required")
+        return Config(**sampling, tool_choice=forced, response_format=response_format)
+
+    def asks(self, question: str) -> Message:
+        """The question."""
+        return Message.user(encodable(question))
 
     def answer(self, text: str) -> Message:
         """A final answer, as the model should have said it."""
@@ -106,6 +116,14 @@ class JsonWire(NativeWire):
         """The schema of a decision."""
         return {"type": "json_schema", "name": "decision", "schema": decision_schema(tools)}
 
+    def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
+        """The settings of a request. Where a call is required, a server that can hold the reply to it is told so."""
+        sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
+        if response_format is not None and sampling != settings:
+            *calls, _ = response_format["schema"]["anyOf"]
+            response_format = {**response_format, "schema": {"anyOf": calls}}
+        return Config(**sampling, response_format=response_format)
+
     def answer(self, text: str) -> Message:
         """A final answer in the form of a decision."""
         return Message.assistant(as_json({"final": {"answer": text}}))
@@ -121,16 +139,6 @@ class JsonWire(NativeWire):
             yield Message.assistant(as_json({"tool": {"name": name, "args": args}}))
             said = shown(step) if step["tool"] == POLICY_VIOLATION else f"Tool [{name}] output:\n{shown(step)}"
             yield Message.user("\n\n".join([said, *(notes if step is steps[-1] else ())]))
-
-
-def view_of(step: Step, run: Run) -> dict[str, Any]:
-    """What the planner sees of a step: the prose beside a native call too, and the whole text of a refused reply."""
-    seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
-    if step.call is not None:
-        reply = run.calls[step.call].reply
-        text = reply.get("text") if reply.get("tool_calls") or step.call_id is None else None
-        seen |= {"call": step.call, "call_id": step.call_id, "said": without_thinking(text) if text else ""}
-    return seen
 
 
 def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
@@ -150,7 +158,7 @@ def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
 
 def demo_of(wire: NativeWire, number: int, demo: View) -> Iterator[Message]:
     """A few-shot demo, the ``number``-th, as if it were the beginning of the conversation."""
-    yield Message.user(encodable(demo["question"]))
+    yield wire.asks(demo["question"])
     steps, decision = demo["steps"], demo["decision"]
     if not any("call" in step for step in steps):  # written by hand; recorded ones have it
         steps = [{"call": index, "call_id": str(index), **step} for index, step in enumerate(steps)]
@@ -204,13 +212,3 @@ def plain(part: Any) -> list[Any]:
     """A message's part as JSON-able data, for digests."""
     fields = [getattr(part, name, None) for name in ("id", "name", "input", "text")]
     return [part.type, *fields, *map(plain, getattr(part, "content", ()))]
-
-
-def as_json(value: Any) -> str:
-    """JSON on one line, non-ASCII letters as they are: a small model reads them better than escapes."""
-    return encodable(_encode(value))
-
-
-def encodable(text: str) -> str:
-    """The text with lone surrogates replaced: no server can receive one, and DSPy refuses them."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -14,7 +14,7 @@ settings.load_profile("micro_agent")
 
 _OURS = (
     "LLM_", "OPENAI_", "OLLAMA_", "LITELLM_MODEL", "MICRO_AGENT_", "TRACES_DIR", "COMPILED_DEMOS_PATH",
-    "TOOLS_MODULES", "TEMPERATURE", "MAX_TOKENS", "USE_TOOL_CALLS",
+    "TOOLS_MODULES", "TEMPERATURE", "MAX_TOKENS", "CONTEXT_LENGTH", "USE_TOOL_CALLS",
 )  # fmt: skip
 
 

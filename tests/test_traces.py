@@ -184,7 +184,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 def test_a_full_disk_costs_the_record_that_did_not_fit_and_no_other(store: TraceStore) -> None:
     too_large, not_saved = python(FULL, store.directory).communicate()[0].splitlines()
-    assert "bytes could be written; free some space on that disk" in too_large
+    assert "cannot write to" in too_large
+    assert "File too large; raise the limit on file sizes" in too_large
     assert "cannot save the run to" in not_saved
     assert [len(record.run.question) for record in read_records(store.path("0" * 32)) if record.run] == [5000, 1000]
     assert os.listdir(store.directory) == ["0" * 32 + ".jsonl"]
@@ -291,7 +292,7 @@ def test_a_folder_that_is_a_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot read the folder"):
         list(TraceStore(tmp_path / "file", state_dir=tmp_path).ids())
-    with pytest.raises(StorageError, match="something else is in its place: move it away"):
+    with pytest.raises(StorageError, match="a file is in the place of a folder: move it away"):
         TraceStore(tmp_path / "file", state_dir=tmp_path).append(Run(question="why?"))
 
 

@@ -1,11 +1,12 @@
 """What is said to a model on each wire: prompt, schema, calls, observations, words of the loop, demos."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from micro_agent import MicroAgent, Run, Step, Tool
+from micro_agent.context.views import view_of
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
     CONTEXT_TRIMMED,
@@ -18,7 +19,7 @@ from micro_agent.run import (
     Mode,
 )
 from micro_agent.testing import ScriptedLM, call, calls, decision, final, text
-from micro_agent.wires import JsonWire, NativeWire, as_json, decision_schema, encodable, shown, view_of
+from micro_agent.wires import JsonWire, NativeWire, as_json, decision_schema, encodable, shown
 
 TREE = {"type": "object", "properties": {"t": {"$ref": "#/$defs/t"}}, "$defs": {"t": {"type": "object"}}}
 
@@ -51,6 +52,28 @@ def test_native_tools_stand_on_the_wire_and_not_in_the_prompt() -> None:
     assert [tool.parameters for tool in NativeWire().tools([PLAIN])] == [PLAIN.parameters]
     assert NativeWire().response_format([PLAIN]) is None
     assert JsonWire().tools([PLAIN]) == ()
+
+
+def test_schemas_reach_the_wire_unchanged() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "node": {"$ref": "#/$defs/node"},
+            "name": {"type": ["string", "null"]},
+            "mode": {"enum": ["fast", "slow", None]},
+            "size": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+            "grid": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        },
+        "required": ["node"],
+        "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
+    }
+    before = as_json(schema)
+    tool = Tool("walk", "Walk.", schema, walk)
+    lm = ScriptedLM([call("walk", {"node": {}}), text("Done.")])
+    MicroAgent(tools=[tool], lm=lm, mode="native").ask("Walk.")
+    for request in lm.requests:
+        assert [as_json(cast("Any", sent).parameters) for sent in request.tools] == [before]
+    assert before in JsonWire().system("", [tool])
 
 
 @pytest.mark.parametrize(

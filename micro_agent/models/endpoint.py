@@ -70,6 +70,7 @@ class Endpoint:
             raise ConfigurationError("the base URL must hold no password, no space and no control character")
         self.url = self.base_url + path
         self.timeout_s = timeout_s
+        self.headers = dict(headers)
         self._headers = [("Content-Type", "application/json"), *headers]
 
     def request(self, body: bytes) -> tuple[TransportRequest, Deadline]:

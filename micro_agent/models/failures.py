@@ -29,6 +29,7 @@ from dspy.utils.exceptions import (
 
 from micro_agent.models.refusals import (
     NO_CREDIT,
+    NO_DOTS,
     NO_MEMORY,
     NO_MODEL,
     NO_SCHEMA,
@@ -198,6 +199,11 @@ def retryable(exc: BaseException) -> bool:
     return isinstance(exc, LMTransportError | LMRateLimitError | LMServerError) and not NO_MEMORY.search(str(exc))
 
 
+def overflows(exc: BaseException) -> bool:
+    """Whether ``exc`` says that the request did not fit in the model's context."""
+    return failure_of(exc).code == "CONTEXT_OVERFLOW"
+
+
 def refuses_tools(exc: BaseException) -> bool:
     """Whether ``exc`` says that this server or model takes no tools, so that JSON mode is the way to go on."""
     return _says(exc, NO_TOOLS)
@@ -206,6 +212,11 @@ def refuses_tools(exc: BaseException) -> bool:
 def refuses_schema(exc: BaseException) -> bool:
     """Whether ``exc`` says that this server or model takes no response schema, so that it is to be left out."""
     return _says(exc, NO_SCHEMA)
+
+
+def refuses_dots(exc: BaseException) -> bool:
+    """Whether ``exc`` says that this server takes no tool whose name has a dot, so that it is to be named otherwise."""
+    return _says(exc, NO_DOTS)
 
 
 def one_line(text: str, most: int) -> str:

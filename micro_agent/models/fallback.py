@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import pairwise
-from queue import Empty, SimpleQueue
-from threading import Thread
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.models.lookup import LookupFailed, look_up
 from micro_agent.models.settings import PROVIDERS, Provider, Settings, http_url, is_public_openai, ollama_url, shown
 
 PROBE_S = 0.3
@@ -153,29 +150,22 @@ class _Tags(BaseModel):
 def ollama_models(base_url: str, *, timeout_s: float) -> list[str]:
     """The names of the models that the Ollama server at ``base_url`` has, in its order, at least one.
 
-    Models that only embed text (of a BERT family, or named so) come last. The time covers looking the host up as well,
-    which no socket timeout does, hence the thread.
+    Models that only embed text (of a BERT family, or named so) come last.
 
     Raises:
         UnusableError: Nothing answers ``/api/tags`` within ``timeout_s`` seconds, it is no Ollama, or it has no model.
     """
-    replies: SimpleQueue[bytes | Exception] = SimpleQueue()
-    Thread(target=_ask_tags, args=(base_url, timeout_s, replies), daemon=True).start()
     try:
-        reply = replies.get(timeout=timeout_s)
-    except Empty:
-        reply = TimeoutError(f"not within {timeout_s:g} s")
-    if isinstance(reply, Exception):
+        models = _Tags.model_validate(look_up(f"{base_url}/api/tags", timeout_s=timeout_s)).models or []
+    except LookupFailed as error:
+        if error.status == 200:
+            raise _no_ollama(base_url) from error
         raise UnusableError(
-            f"no Ollama answers at {base_url} ({getattr(reply, 'strerror', None) or reply})",
+            f"no Ollama answers at {base_url} ({error})",
             "start it with `ollama serve`, or set OLLAMA_HOST to where it runs",
-        )
-    try:
-        models = _Tags.model_validate_json(reply).models or []
-    except ValueError as error:
-        raise UnusableError(
-            f"what answers at {base_url} is no Ollama", "set OLLAMA_HOST to where Ollama runs"
         ) from error
+    except ValueError as error:
+        raise _no_ollama(base_url) from error
     if not models:
         raise UnusableError(f"Ollama at {base_url} has no model", "get one, for example with `ollama pull llama3.2:3b`")
     return [model.name for model in sorted(models, key=_embeds_only)]
@@ -186,15 +176,5 @@ def _embeds_only(model: _Model) -> bool:
     return "embed" in model.name or "bert" in (family or "")
 
 
-def _ask_tags(base_url: str, timeout_s: float, replies: "SimpleQueue[bytes | Exception]") -> None:
-    parts = urlsplit(base_url)
-    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = connect(parts.hostname or "", parts.port, timeout=timeout_s)
-    try:
-        connection.request("GET", f"{parts.path}/api/tags")
-        response = connection.getresponse()
-        replies.put(response.read() if response.status == 200 else HTTPException(f"HTTP {response.status}"))
-    except (OSError, HTTPException, ValueError) as error:
-        replies.put(error)
-    finally:
-        connection.close()
+def _no_ollama(base_url: str) -> UnusableError:
+    return UnusableError(f"what answers at {base_url} is no Ollama", "set OLLAMA_HOST to where Ollama runs")

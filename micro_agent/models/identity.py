@@ -16,10 +16,11 @@ class Traits:
 
     refuses_tools: bool = False
     refuses_schema: bool = False
+    context_limit: int | None = None
 
 
 def traits_of(lm: Any) -> Any:
-    """Where ``refuses_tools`` and ``refuses_schema`` of a model stand: on our engines, else beside the LM.
+    """Where a model's ``refuses_tools``, ``refuses_schema`` and lengths of context stand: on our engines or beside it.
 
     Ask before the LM is copied: its copies share the answer.
     """

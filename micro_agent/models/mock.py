@@ -18,6 +18,8 @@ from micro_agent.run import Mode
 
 _OBSERVATION = re.compile(r"Tool \[([^\]]*)\] output:\n(.*)", re.DOTALL)
 _OF_THE_LOOP = ("Policy: ", "Format: ", "Note: ")
+_REFUSED = re.compile(r'\{"error": "(VALIDATION_FAILED|UNKNOWN_TOOL)"')
+"""The result of a call that was not run, so that it is made again."""
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)")
 
 Observed = tuple[str, str]
@@ -112,7 +114,7 @@ def _transcript(request: lm15.Request) -> tuple[str, list[Observed]]:
             observed.append((match[1], match[2]))
         elif said and not said.startswith(_OF_THE_LOOP):
             question, observed = said, []
-    return question, observed
+    return question, [(tool, text) for tool, text in observed if not _REFUSED.match(text)]
 
 
 def _results(message: lm15.Message) -> list[lm15.ToolResultPart]:

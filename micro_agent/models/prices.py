@@ -60,11 +60,26 @@ def _complete(rates: tuple[float | None, float | None], *, free: bool = False) -
     return None if given is None or taken is None or (given + taken == 0 and not free) else Price(given, taken)
 
 
+def listed_context(model: str) -> int | None:
+    """Tokens of the context of ``model`` (``provider/name``), from the same table; ``None`` for what it lacks."""
+    provider, _, name = (model if "/" in model else f"openai/{model}").partition("/")
+    most = None if provider in _LOCAL else _info(provider, name).get("max_input_tokens")
+    return most if isinstance(most, int) and most > 0 else None
+
+
+@cache
+def _info(provider: str, name: str) -> dict[str, Any]:
+    """The table's entry. Cached, because a name that the table lacks makes DSPy scan all of it."""
+    keep_offline()
+    from dspy.clients.model_metadata import model_info
+
+    return model_info(provider, name)
+
+
 @cache
 def _listed(provider: str, name: str) -> tuple[float | None, float | None]:
-    """The table's two rates. Cached, because a name that the table lacks makes DSPy scan all of it."""
-    keep_offline()
-    from dspy.clients.model_metadata import model_info, rate
+    """The table's two rates."""
+    from dspy.clients.model_metadata import rate
 
-    info = model_info(provider, name)
+    info = _info(provider, name)
     return rate(info, "input_cost_per_token"), rate(info, "output_cost_per_token")

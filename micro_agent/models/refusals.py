@@ -53,6 +53,14 @@ NO_SCHEMA = _any(
 )
 """The server or the model takes no schema to constrain decoding with."""
 
+NO_DOTS = _any(
+    # OpenAI: "Invalid 'tools[0].function.name': string does not match pattern"; vLLM and others say it with "function"
+    r"\bname\b.{0,60}(?:does not|doesn't|must|should) match.{0,40}(?:pattern|regex|\^\[)",
+    r"(?:invalid|illegal).{0,40}(?:tool|function)\S{0,20} name",  # Gemini: "Invalid function name. Must start with…"
+    r"(?:tool|function) name.{0,100}(?:invalid|illegal|alphanumeric|only contain|underscores?)",  # Azure, Mistral
+)
+"""The server takes no dots in the names of tools."""
+
 NO_MODEL = _any(
     r"model_not_found",
     # Ollama: 'model "x" not found'; OpenAI and vLLM: "The model `x` does not exist"
@@ -60,6 +68,18 @@ NO_MODEL = _any(
     r"(?:unknown|no such|invalid|not a valid) model\b",  # OpenRouter, llama-swap
 )
 """The model is not there."""
+
+_NAMED_LIMIT = _any(
+    # The number is the context, not the prompt: OpenAI and vLLM "maximum context length is 4096 tokens"; LM Studio
+    # "loaded with context length of only 4096 tokens", "n_keep (9000) >= n_ctx (4096)"; SGLang "longer than the model's
+    # context length (4096 tokens)"; llama.cpp "available context size (4096 tokens)"; llama-cpp-python "exceed context
+    # window of 2048"
+    r"\b(?:context (?:length|window|size)|n_ctx)(?: (?:is|of|only|limit|just))*[ :=(]*(?P<a>\d[\d,]*)",
+    # Anthropic "210000 tokens > 200000 maximum"; Gemini "maximum number of tokens allowed (1048576)"
+    r"\d tokens > (?P<b>\d[\d,]*)|maximum number of (?:input )?tokens(?: allowed)?[ :=(]*(?P<c>\d[\d,]*)",
+    r"max_new_tokens`? must be <= (?P<d>\d+)|(?P<e>\d[\d,]*)[- ]token context",  # TGI
+)
+"""How a refusal names the length of the context."""
 
 NO_CREDIT = _any(
     r"insufficient_quota|billing_(?:hard_limit|not_active)",  # OpenAI, under 429
@@ -69,6 +89,20 @@ NO_CREDIT = _any(
 
 NO_MEMORY = _any(r"requires more system memory")
 """Ollama, under 500: trying again does not help."""
+
+
+def context_limit(body: str) -> int | None:
+    """The length of the context that a refusal names, in tokens; ``None`` if it names none.
+
+    llama.cpp has it in a field of its own (``n_ctx``), others in their words.
+    """
+    error = (parsed(body) or {}).get("error")
+    field = cast(dict[str, Any], error).get("n_ctx") if isinstance(error, dict) else None
+    if isinstance(field, int) and field > 0:
+        return field
+    named = _NAMED_LIMIT.search(said(body))
+    digits = next((group for group in named.groups() if group), "") if named else ""
+    return int(digits.replace(",", "")) or None if digits else None
 
 
 def said(body: str) -> str:

@@ -102,6 +102,8 @@ class Settings(BaseSettings):
     """Seconds for one model call with its retries."""
     temperature: float = Field(default=0.2, ge=0, le=2, description="a number from 0 to 2")
     max_tokens: int = Field(default=1024, ge=1, description="a whole number from 1")
+    context_length: int | None = Field(default=None, ge=1, description="a whole number of tokens from 1, or unset")
+    """Tokens of prompt and reply together, where the server does not say it; Ollama has ``ollama_num_ctx``."""
     use_tool_calls: bool | None = Field(default=None, description="true or false, or unset to choose by provider")
     """Forces the native (true) or the JSON mode (false)."""
 

@@ -3,8 +3,8 @@
 from itertools import takewhile
 from typing import Any
 
+from micro_agent.context.views import view_of
 from micro_agent.run import LMCall, Run
-from micro_agent.wires import view_of
 
 
 def decisions(run: Run) -> list[dict[str, Any]]:

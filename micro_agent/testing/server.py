@@ -13,6 +13,7 @@ from micro_agent.testing.http1 import BadRequest, closes, read_request, write_an
 from micro_agent.testing.reply import Failure
 from micro_agent.testing.script import Received, Script
 from micro_agent.testing.service import Service, Timed, wire_of
+from micro_agent.testing.truncation import Truncated
 
 BACKLOG = 512
 """Connections that may wait to be accepted: a short queue costs a client a second for each repeated SYN."""
@@ -32,6 +33,9 @@ class ModelServer:
         latency_s: Seconds before every chat answer, beside the delay of its reply.
         repeat: Start over when the script is exhausted; otherwise the answer is then 500.
         strict_models: Answer 404 to a model that is not among ``models``.
+        truncate: On Ollama's wire, drop the oldest messages of a request beyond its ``num_ctx`` and say nothing, as the
+            real one does: the script's function sees what is left, ``truncated`` what is not. Tokens are counted by
+            `truncation.tokens_of`, and so reported.
         port: 0 for one that the operating system chooses.
 
     Raises:
@@ -48,11 +52,12 @@ class ModelServer:
         latency_s: float = 0.0,
         repeat: bool = False,
         strict_models: bool = False,
+        truncate: bool = False,
         port: int = 0,
     ):
         self._service = Service(
             script, models=models, context_length=context_length, latency_s=latency_s, repeat=repeat,
-            strict_models=strict_models,
+            strict_models=strict_models, truncate=truncate,
         )  # fmt: skip
         self._script_error: Exception | None = None
         self._closing = Event()
@@ -76,6 +81,12 @@ class ModelServer:
         """The chat requests so far; of a list of replies, the k-th got the k-th."""
         with self._service.lock:
             return list(self._service.chats)
+
+    @property
+    def truncated(self) -> list[Truncated]:
+        """What was dropped so far, one entry for each chat request that was too long."""
+        with self._service.lock:
+            return list(self._service.truncated)
 
     def messages(self, k: int) -> list[dict[str, Any]]:
         """The messages of the k-th chat request, from 0; negative from the end."""

@@ -1,13 +1,15 @@
 """What the scripted model server answers to a request, without any socket."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import RLock
 from typing import Any
 
 from micro_agent.testing import ollama_wire, openai_wire
 from micro_agent.testing.answer import Answer, answer, refusal
-from micro_agent.testing.reply import Failure, Hang, encode
+from micro_agent.testing.reply import Failure, Hang, Reply, encode
 from micro_agent.testing.script import Player, Received, Script
+from micro_agent.testing.truncation import Truncated, truncated
 from micro_agent.testing.wire import Chat, Wire
 
 OLLAMA_VERSION = "0.12.0"
@@ -29,11 +31,14 @@ class Service:
         latency_s: float = 0.0,
         repeat: bool = False,
         strict_models: bool = False,
+        truncate: bool = False,
     ):
         self.models = tuple(models)
         self.context_length = context_length
         self.latency_s = latency_s
         self.strict_models = strict_models
+        self.truncate = truncate
+        self.truncated: list[Truncated] = []
         self.lock = RLock()
         self.requests: list[Received] = []
         self.chats: list[Received] = []
@@ -77,12 +82,21 @@ class Service:
         with self.lock:
             self.chats.append(request)
             serial = len(self.chats)
-            reply = self._player.play(request)
+            reply = self._truncated(request) if self.truncate and wire is ollama_wire else self._player.play(request)
         delay_s = self.latency_s + reply.delay_s
         if isinstance(reply.fault, Hang):
             return delay_s + reply.fault.seconds, None
         model = reply.model or body.get("model") or self.models[0]
         return delay_s, answer(reply, wire, Chat(body, str(model), serial))
+
+    def _truncated(self, request: Received) -> Reply:
+        """The reply of a model that sees what is left of the request. What it reports is counted as the cut is made."""
+        body = request.body or {}
+        messages, tokens, lost = truncated(body, len(self.chats) - 1)
+        if lost is not None:
+            self.truncated.append(lost)
+        reply = self._player.play(replace(request, body={**body, "messages": messages}))
+        return reply if reply.usage is None else reply.with_(usage=(tokens, reply.usage[1]))
 
     def _show(self, request: Received) -> Answer:
         if request.body is None:

@@ -1,8 +1,10 @@
 """What servers say when they refuse, and what a run makes of it."""
 
+import re
 from email.utils import formatdate
+from pathlib import Path
 from time import time
-from typing import Any
+from typing import Any, get_args
 
 import dspy
 import pytest
@@ -12,10 +14,12 @@ from hypothesis import strategies as st
 
 from micro_agent.models.failures import (
     LM_ERRORS,
+    Code,
     Refusal,
     failure_of,
     marked,
     refused,
+    refuses_dots,
     refuses_schema,
     refuses_tools,
     retry_after,
@@ -338,3 +342,36 @@ def test_the_time_to_wait_may_be_a_date() -> None:
     seconds = retry_after({"retry-after": formatdate(time() + 60, usegmt=True)})
     assert seconds is not None
     assert 50 < seconds <= 61
+
+
+def test_the_page_lists_every_code_and_says_truly_whether_it_is_tried_again():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| (yes|no) \| .+ \|$", page, flags=re.MULTILINE))
+    assert set(rows) == set(get_args(Code))
+    examples = [
+        dspy.LMTransportError("refused"), dspy.LMTimeoutError("late"), refusal(401, ""), refusal(402, ""),
+        refusal(429, ""), refusal(503, ""), refusal(404, '{"error": "model \\"m\\" not found"}'),
+        refusal(400, '{"error": {"code": "context_length_exceeded"}}'), refusal(400, "no"), LMProviderError("?"),
+        LMUnexpectedError("?"), marked(LMUnexpectedError("no rule"), code="MOCK_REFUSED"),
+    ]  # fmt: skip
+    tried = {failure_of(error).code: "yes" if retryable(error) else "no" for error in examples}
+    assert tried == rows
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches '^[a-z]+$'.",
+        "Invalid function name. Must start with a letter or an underscore.",
+        "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+        "Function name was files.read but must be a-z, A-Z, 0-9, or contain underscores and dashes",
+    ],
+)
+def test_a_server_that_takes_no_dots_in_names_is_known_by_its_words(words: str):
+    assert refuses_dots(refusal(400, quoted(words)))
+    assert not refuses_dots(refusal(429, quoted(words)))
+
+
+@pytest.mark.parametrize("words", ["model name is invalid", "m does not support tools", "The model `x` does not exist"])
+def test_other_words_about_names_and_tools_are_not_taken_for_it(words: str):
+    assert not refuses_dots(refusal(400, quoted(words)))

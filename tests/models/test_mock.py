@@ -123,6 +123,16 @@ def test_an_error_is_told_as_one(mode: Mode) -> None:
     assert answer == "I could not compute that: division by zero I could not tell the time: TOOL_TIMEOUT"
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_call_that_was_refused_is_made_again(mode: Mode) -> None:
+    refused: list[Any] = [{"error": "VALIDATION_FAILED", "message": "unknown argument 'reason'"}]
+
+    def observe(tool: str, args: dict[str, Any]) -> Any:
+        return refused.pop() if refused else {"result": 4}
+
+    assert run("2+2", mode, observe) == ([("calculator", "2+2")] * 2, "The answer is 4.")
+
+
 @pytest.mark.parametrize(
     ("observation", "answer"),
     [

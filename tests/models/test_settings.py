@@ -34,7 +34,7 @@ def test_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert settings.model_dump(exclude={"micro_agent_state_dir"}) == {
         "llm_provider": "openai", "llm_fallback": True, "llm_timeout": 120.0, "temperature": 0.2, "max_tokens": 1024,
-        "use_tool_calls": None, "openai_api_key": None, "openai_model": "gpt-4o-mini",
+        "context_length": None, "use_tool_calls": None, "openai_api_key": None, "openai_model": "gpt-4o-mini",
         "openai_base_url": OPENAI_PUBLIC_URL, "openai_input_price_per_1k": None, "openai_output_price_per_1k": None,
         "ollama_host": OLLAMA_DEFAULT_URL, "ollama_model": None, "ollama_num_ctx": 8192, "ollama_keep_alive": None,
         "litellm_model": None, "compiled_demos_path": Path("opt/plan_demos.json"), "traces_dir": Path("traces"),

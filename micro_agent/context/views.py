@@ -1,0 +1,88 @@
+"""Steps as the planner sees them, whole or cut, and as lines."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from micro_agent.context.tokens import estimate
+from micro_agent.decoding.thinking import without_thinking
+from micro_agent.encoding import as_json
+from micro_agent.run import Run, Step
+from micro_agent.tools.truncate import cut_middle
+
+View = Mapping[str, Any]
+"""A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``."""
+
+LEAST_CHARS = 24
+"""Nothing is cut to less."""
+_ARGS_CHARS, _RESULT_CHARS = 56, 88
+
+
+def view_of(step: Step, run: Run) -> dict[str, Any]:
+    """What the planner sees of a step: the prose beside a native call too, and the whole text of a refused reply."""
+    seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
+    if step.call is not None:
+        reply = run.calls[step.call].reply
+        text = reply.get("text") if reply.get("tool_calls") or step.call_id is None else None
+        seen |= {"call": step.call, "call_id": step.call_id, "said": without_thinking(text) if text else ""}
+    return seen
+
+
+def cut(view: View, chars: int | None) -> dict[str, Any]:
+    """The view with at most ``chars`` characters of each text that may be long; ``None`` leaves it as it is.
+
+    These are the observation, what the model said beside it, and a final answer that was not taken.
+    """
+    if chars is None:
+        return dict(view)
+    args = dict(view["args"])
+    if _refused_answer(view):
+        args["answer"] = _cut_text(args["answer"], chars)
+    changed = {"args": args, "observation": _cut_text(view["observation"], chars)}
+    said = {"said": _cut_text(view["said"], chars)} if view.get("said") else {}
+    return {**view, **changed, **said}
+
+
+def chars_for(view: View, tokens: int) -> int | None:
+    """How many characters of its texts `cut` may leave so that they take ``tokens``; ``None`` if they need no cut."""
+    texts = [_text(view["observation"]), view.get("said") or ""]
+    texts += [view["args"]["answer"]] if _refused_answer(view) else []
+    longest = max(map(len, texts))
+    size = sum(map(estimate, texts))
+    if size <= tokens or longest <= LEAST_CHARS:
+        return None
+    chars = longest * tokens // size
+    while chars > LEAST_CHARS and sum(estimate(_cut_text(text, chars)) for text in texts) > tokens:
+        chars = chars * 7 // 8
+    return max(chars, LEAST_CHARS)
+
+
+def lines_of(steps: Sequence[Step], most: int) -> list[str]:
+    """A text that names the latest ``most`` calls among ``steps``, which are shown no more; none if there are none."""
+    calls = [step for step in steps if step.call_id is not None and step.is_tool]
+    shown = calls[max(0, len(calls) - most) :]
+    left = len(calls) - len(shown)
+    told = [f"- ({left} earlier calls are left out)"] if left else []
+    begun = "Note: You have done this already (each result is cut to a line):"
+    return ["\n".join([begun, *told, *map(_line, shown)])] if calls else []
+
+
+def _line(step: Step) -> str:
+    args, result = (" ".join(_text(value).split()) for value in (step.args, step.observation))
+    return f"- {step.tool} {_short(args, _ARGS_CHARS)} -> {_short(result, _RESULT_CHARS)}"
+
+
+def _short(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[: chars * 2 // 3]} … {text[len(text) - chars // 3 :]}"
+
+
+def _refused_answer(view: View) -> bool:
+    return view.get("call_id") is None and isinstance(view["args"].get("answer"), str)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else as_json(value)
+
+
+def _cut_text(value: Any, chars: int) -> Any:
+    text = _text(value)
+    return value if len(text) <= chars else cut_middle(text, chars)

@@ -1,0 +1,218 @@
+"""What a model is shown of one run: all of it while it fits, then less, decided before anything is sent.
+
+A function of the run alone: a session that resumes it, and a replay, show the same.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from micro_agent.context.budget import Budget, Calibration, reserve_in
+from micro_agent.context.trimming import Cutting, Turns, cutting_of, mildest
+from micro_agent.context.views import View, chars_for, cut, lines_of, view_of
+from micro_agent.effects import Failure, Trimmed
+from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, Run, Step
+
+if TYPE_CHECKING:
+    from micro_agent.page import Page
+
+FIRST_TURNS, MORE_TURNS = 8, 3
+"""So many turns are to fit before the first trim, and so many more after each: trims become rare in a long run."""
+TURN_TOKENS = 56
+"""What a turn takes beside its results."""
+LEAST_SHARE = 48
+"""Tokens of a result that are shown in any case."""
+REFUSED_PART = 0.75
+"""What is left of a request that the server found too long although we thought that it would fit."""
+MOST_REFUSALS = 2
+"""So often in a row a request that was found too long is trimmed and made again."""
+TOLD = "Earlier results were cut here to fit the context. Call a tool again if you need one of them in full."
+
+
+@dataclass
+class Window:
+    """What one run's model is shown. ``question`` and ``views`` are what its next request is made of."""
+
+    max_tokens: int | None = None
+    """The bound of a reply, for a run that has no reserve on record."""
+    question: str = ""
+    views: list[View] = field(default_factory=list[View])
+    tokens: int = 0
+    """The estimate of the next request."""
+    _budget: Budget | None = None
+    _learned: Calibration = field(default_factory=Calibration)
+    _now: Cutting = field(default_factory=Cutting)
+    _taken: tuple[int, int] = (0, 0)
+    _trims: int = 0
+    _turns: int = 0
+    _turn: int = 0
+    _refusals: int = 0
+    _begun: bool = False
+
+    @property
+    def room(self) -> int | None:
+        """The tokens that the context leaves for the reply; ``None`` while its length is not known."""
+        return None if self._budget is None else self._budget.room(self.tokens)
+
+    def bounded(self, changed: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that a request changes, with a reply no longer than the context leaves room for."""
+        most, room = changed.get("max_tokens", held.get("max_tokens")), self.room
+        return {**changed, "max_tokens": room} if room is not None and most is not None and most > room else {**changed}
+
+    def fit(self, run: Run, page: "Page") -> Trimmed | Failure | None:
+        """Take in what has happened in the run; what has to happen before it goes on, if anything."""
+        self._follow(run, page)
+        budget = self._budget
+        if budget is None or self.tokens <= budget.most:
+            return None
+        trimmed = self._trim(run, page, budget)
+        return trimmed if trimmed or self.tokens <= budget.utmost else _overflow(budget, self.tokens, page)
+
+    def answered(self) -> None:
+        """There is a reply: refusals are counted anew."""
+        self._refusals = 0
+
+    def refused(self, run: Run, page: "Page", limit: int | None) -> Trimmed | None:
+        """The request was too long for the server, which may have named its ``limit``: what to cut, if that can help.
+
+        Where we thought that it would fit, it is cut to a part of itself: the server counts otherwise than we do.
+        """
+        self._refusals += 1
+        if self._refusals > MOST_REFUSALS:
+            return None
+        needed = self._learned.needed(self.tokens)
+        length = limit or (self._budget.length if self._budget else needed)
+        reserve = reserve_in(run, length, self.max_tokens)
+        guessed = limit is None or needed <= length - reserve
+        if guessed:
+            length = int(REFUSED_PART * needed) + reserve
+        return self._trim(run, page, Budget(length, reserve, self._learned), refused=True, guessed=guessed)
+
+    def _follow(self, run: Run, page: "Page") -> None:
+        if not self._begun:
+            self._begun, self.question = True, run.question
+            if (length := run.context_length) is not None:
+                self._budget = Budget(length, reserve_in(run, length, self.max_tokens), self._learned)
+        self.tokens = page.render(self.question, self.views)
+        for first, end in _batches(run.steps, self._taken[1]):
+            self._learn(run, _replies(run.steps[first:end]))
+            if run.steps[first].tool == CONTEXT_TRIMMED:
+                self._apply(run, first, page)
+            else:
+                self._show(run, first, end)
+            self._taken = self._taken[0], end
+            self.tokens = page.render(self.question, self.views)
+        self._learn(run, len(run.calls))
+
+    def _learn(self, run: Run, calls: int) -> None:
+        for call in run.calls[self._taken[0] : calls]:
+            self._learned.take(call)
+        self._taken = max(calls, self._taken[0]), self._taken[1]
+
+    def _show(self, run: Run, first: int, end: int) -> None:
+        steps = run.steps[first:end]
+        results = sum(step.call is not None and step.tool not in (WARNING, CONFIRMATION_REQUIRED) for step in steps)
+        share = self._share(run, results) if self._budget is not None and results else None
+        for index, step in enumerate(steps, first):
+            view = view_of(step, run)
+            chars = None if share is None or step.call is None else chars_for(view, share)
+            if chars is not None:
+                self._now.chars[index] = chars
+            self.views.append(cut(view, chars))
+        self._turns += bool(results)
+
+    def _share(self, run: Run, results: int) -> int:
+        """Tokens for each of the next turn's results, so that the turns that are planned for will fit."""
+        assert self._budget is not None
+        left = (run.limits.get("max_steps") or inf) - self._taken[
+            0
+        ]  # after the last decision nothing is shown any more
+        planned = int(min(FIRST_TURNS + MORE_TURNS * self._trims, self._turns + max(1, left)))
+        if self._turns < planned:
+            self._turn = max(0, self._budget.most - self.tokens) // (planned - self._turns)
+        return max(LEAST_SHARE, (self._turn - TURN_TOKENS) // results)
+
+    def _apply(self, run: Run, index: int, page: "Page") -> None:
+        """From here on the run is shown as its step ``index`` says."""
+        args = run.steps[index].args
+        if args.get("refused"):  # what a server taught; any other limit is the one that the run began with
+            self._budget = Budget(args["limit"], args["reserve"], self._learned)
+        self._now = cutting_of(args)
+        self.question, self.views = _shown(run, self._now, run.steps[:index], run.steps[index])
+        if not self.views:
+            self._now = Cutting(index + 1, self._now.lines)
+        self._trims, self._turns, self._turn = self._trims + 1, 0, 0
+        page.restart()
+
+    def _trim(
+        self, run: Run, page: "Page", budget: Budget, *, refused: bool = False, guessed: bool = False
+    ) -> Trimmed | None:
+        """What to cut so that the next request has room to grow; ``None`` if nothing helps or nothing need be cut."""
+        told = Step(tool=CONTEXT_TRIMMED, observation=TOLD)
+
+        @cache
+        def measured(start: int, lines: int, chars: tuple[tuple[int, int], ...]) -> int:
+            return page.measure(*_shown(run, Cutting(start, lines, dict(chars)), run.steps, told))
+
+        def size(level: Cutting) -> int:
+            return measured(level.start, level.lines, tuple(level.chars.items()))
+
+        head = page.measure(run.question, ())
+        room = max(0, budget.most - head)
+        share = max(LEAST_SHARE, room // (FIRST_TURNS + MORE_TURNS * (self._trims + 1)) - TURN_TOKENS)
+        start = self._now.start
+        views = [view_of(step, run) for step in run.steps[start:]]
+        turns = Turns(views, _turn_starts(run.steps, start), self._now, room, share)
+        wanted = [min(head + room // 3, budget.most), min(head + room * 2 // 3, budget.most), budget.most]
+        bounds = wanted if guessed else [*wanted, budget.utmost]
+        found = mildest(turns.levels(), size, bounds)
+        if found is None or (size(found) >= self.tokens and not refused):
+            return None
+        before, after = self._learned.needed(self.tokens), self._learned.needed(size(found))
+        figures = {"limit": budget.length, "reserve": budget.reserve, "tokens_before": before, "tokens_after": after}
+        return Trimmed({**found.args(), **figures, **({"refused": True} if refused else {})}, TOLD)
+
+
+def _overflow(budget: Budget, tokens: int, page: "Page") -> Failure:
+    needed, head = budget.learned.needed(tokens), budget.learned.needed(page.measure("", ()))
+    over = needed + budget.least_reply - budget.length
+    message = (
+        f"the prompt needs about {needed} tokens ({head} of them for instructions, tools and demos) and a reply "
+        f"{budget.least_reply}: {over} more than the context of {budget.length} has. Give the model a longer context "
+        "(OLLAMA_NUM_CTX on Ollama), shorten the question or offer fewer tools."
+    )
+    return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": message, "retries": 0}, "stopped")
+
+
+def _shown(run: Run, cutting: Cutting, steps: Sequence[Step], told: Step) -> tuple[str, list[View]]:
+    """The question and the views of ``steps`` as ``cutting`` has them, and then the word about it."""
+    question = "\n\n".join([run.question, *lines_of(steps[: cutting.start], cutting.lines)])
+    kept = enumerate(steps[cutting.start :], cutting.start)
+    views: list[View] = [cut(view_of(step, run), cutting.chars.get(index)) for index, step in kept]
+    return question, [*views, view_of(told, run)] if views else []
+
+
+def _batches(steps: Sequence[Step], start: int) -> Iterator[tuple[int, int]]:
+    """From where to where the steps go that were new to one request: a turn with its notes, or a trim."""
+    first, turn = start, None
+    for index in range(start, len(steps)):
+        step, before = steps[index], steps[index - 1]
+        ends = CONTEXT_TRIMMED in (step.tool, before.tool) or (turn is not None and step.call not in (None, turn))
+        if index > first and ends:
+            yield first, index
+            first = index
+        turn = turn if step.call is None else step.call
+    if first < len(steps):
+        yield first, len(steps)
+
+
+def _turn_starts(steps: Sequence[Step], start: int) -> list[int]:
+    calls = [(index, steps[index].call) for index in range(start, len(steps)) if steps[index].call is not None]
+    return [index for number, (index, call) in enumerate(calls) if not number or calls[number - 1][1] != call]
+
+
+def _replies(steps: Sequence[Step]) -> int:
+    """How many replies there had been after these steps; 0 if no reply asked for them."""
+    return 1 + max((step.call for step in steps if step.call is not None), default=-1)

@@ -1,0 +1,60 @@
+"""The page: the conversation of one run as it is rendered on a wire, and only ever appended to.
+
+What was rendered is kept, so that a local server finds its prefix cache at every step. Only a trim begins again after
+the head, which is what comes before the question: instructions, tools and demos.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from micro_agent.chain import Chain, message_tokens
+from micro_agent.tools import Tool
+from micro_agent.wires import NativeWire, View, demo_of, encodable, plain, turns_of
+
+
+class Page:
+    """Renders one run on one wire. ``messages`` are DSPy's."""
+
+    def __init__(self, wire: NativeWire, tools: Sequence[Tool], response_format: Any) -> None:
+        self.wire, self.chain, self.system = wire, Chain(), ""
+        self.messages: list[Any] = []
+        self._tools, self._format = tools, response_format
+        self._head, self._rendered = -1, 0
+
+    def open(self, instructions: str, demos: Sequence[View]) -> None:
+        """Render the head, once."""
+        if self._head < 0:
+            self.system = encodable(self.wire.system(instructions, self._tools))
+            told = self.wire.tools(self._tools)
+            self.chain.begin(self.system, [[one.name, one.description, one.parameters] for one in told], self._format)
+            for number, demo in enumerate(demos):
+                self._append(demo_of(self.wire, number, demo))
+            self._head = len(self.messages)
+
+    def render(self, question: str, steps: Sequence[View]) -> int:
+        """Render what is new of ``steps``; the estimated tokens of the whole request. The head must be there."""
+        if len(self.messages) == self._head:
+            self._append([self.wire.asks(question)])
+        self._append(turns_of(self.wire, steps[self._rendered :]))
+        self._rendered = len(steps)
+        return self.chain.tokens
+
+    def restart(self) -> None:
+        """Forget all after the head."""
+        del self.messages[self._head :]
+        self.chain.cut(self._head)
+        self._rendered = 0
+
+    def measure(self, question: str, steps: Sequence[View]) -> int:
+        """The estimated tokens of a request of the head, this question and these steps."""
+        messages = [self.wire.asks(question), *turns_of(self.wire, steps)]
+        return self.chain.tokens_of(self._head) + sum(message_tokens(_data(message)) for message in messages)
+
+    def _append(self, messages: Iterable[Any]) -> None:
+        for message in messages:
+            self.messages.append(message)
+            self.chain.add(_data(message))
+
+
+def _data(message: Any) -> list[Any]:
+    return [message.role, *map(plain, message.parts)]
