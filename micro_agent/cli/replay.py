@@ -1,23 +1,169 @@
-"""`micro-agent replay`: a recorded run as a person wants to read it."""
+"""`micro-agent replay`: a recorded run shown, proved against today's loop, or gone on with from one of its steps."""
 
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from micro_agent.cli.messages import print_record, print_text
-from micro_agent.cli.options import Json, option, settings
+import typer
+
+from micro_agent.cli.messages import is_terminal, print_record, print_text
+from micro_agent.cli.options import Confirmations, Json, Mode, TracesDir, option, settings, store_of, tools_of
+
+if TYPE_CHECKING:
+    from micro_agent.models.settings import Settings
+    from micro_agent.replay import Verdict
+    from micro_agent.run import Run
+
+_ANY = {"context", "path", "index", "as_json"}
+_VERIFY = {"paths", "verify", "live_tools"}
+_FORK = {
+    "fork_at", "provider", "model", "base_url", "mode", "max_steps", "max_time", "max_cost", "approve", "traces_dir",
+    "stream",
+}  # fmt: skip
 
 
 def replay(
-    path: Annotated[Path, option(metavar="FILE", env="MICRO_AGENT_TRACE", help="A trace: traces/ID.jsonl.")],
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH", show_default=False, help="With --verify: traces, folders of them."),
+    ] = None,
+    path: Annotated[
+        Path | None, option("--path", metavar="FILE", env="MICRO_AGENT_TRACE", help="A trace: traces/ID.jsonl.")
+    ] = None,
     index: Annotated[int, option(metavar="K", env="MICRO_AGENT_INDEX", help="Which record; -1 is the latest.")] = -1,
+    verify: Annotated[
+        bool, option("--verify", env="MICRO_AGENT_VERIFY", help="Drive PATHs through today's loop, and compare.")
+    ] = False,
+    live_tools: Annotated[
+        bool, option("--live-tools", env="MICRO_AGENT_LIVE_TOOLS", help="Run read-only tools anew, and compare.")
+    ] = False,
+    fork_at: Annotated[
+        int | None, option(metavar="K", env="MICRO_AGENT_FORK_AT", help="Go on live behind step K, as a new run.")
+    ] = None,
+    provider: Annotated[
+        str | None, option(metavar="P", env="MICRO_AGENT_FORK_PROVIDER", help="Its provider, if another.")
+    ] = None,
+    model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_FORK_MODEL", help="Its model.")] = None,
+    base_url: Annotated[str | None, option(metavar="U", env="MICRO_AGENT_FORK_BASE_URL", help="Its server.")] = None,
+    mode: Annotated[Mode | None, option(metavar="MODE", env="MICRO_AGENT_FORK_MODE", help="Its mode.")] = None,
+    max_steps: Annotated[
+        int | None, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Its limits: steps with the copied ones,")
+    ] = None,
+    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="seconds,")] = None,
+    max_cost: Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="dollars.")] = None,
+    approve: Confirmations = None,
+    traces_dir: TracesDir = None,
+    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it comes.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show a recorded run: question, steps, answer, what it took."""
+    """Show a recorded run, verify recorded runs, or fork one."""
+    from micro_agent.errors import ConfigurationError
     from micro_agent.replay import describe, record_of
 
-    settings()
+    _check(context, verify=verify, forks=fork_at is not None)
+    found = settings()
+    if verify:
+        _verify(found, paths or ([] if path is None else [path]), index, live_tools=live_tools, as_json=as_json)
+    if path is None:
+        raise ConfigurationError("no run is named: give its trace with --path traces/ID.jsonl")
     run = record_of(path, index)
-    if as_json:
+    if fork_at is not None:
+        limits = {"max_steps": max_steps, "max_time": max_time, "max_cost": max_cost}
+        wanted = {"provider": provider, "model": model, "base_url": base_url, "mode": mode and mode.value}
+        _fork(
+            found, run, fork_at, wanted, {name: limit for name, limit in limits.items() if limit is not None},
+            approve=approve and approve.value, traces_dir=traces_dir, stream=stream, as_json=as_json,
+        )  # fmt: skip
+    elif as_json:
         print_record(run)
     else:
         print_text("\n".join(describe(run)))
+
+
+def _check(context: typer.Context, *, verify: bool, forks: bool) -> None:
+    """Refuse what was typed and would have no effect."""
+    from micro_agent.errors import ConfigurationError
+
+    if verify and forks:
+        raise ConfigurationError("--verify and --fork-at are two things: give one of them")
+    fits = _ANY | (_VERIFY if verify else _FORK if forks else set[str]())
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE" or parameter.name in fits:
+            continue
+        named = parameter.opts[-1] if parameter.param_type_name == "option" else "PATH"
+        with_ = "--verify" if parameter.name in _VERIFY else "--fork-at"
+        raise ConfigurationError(f"{named} goes with {with_}; a run is shown with --path FILE alone")
+
+
+def _verify(found: "Settings", paths: list[Path], index: int, *, live_tools: bool, as_json: bool) -> None:
+    from micro_agent.errors import ConfigurationError
+
+    if not paths:
+        raise ConfigurationError("nothing is named to verify: give traces or folders of them, such as traces/")
+    from micro_agent import MicroAgent
+    from micro_agent.replay import recorded, verify
+    from micro_agent.storage.masking import mask_of
+
+    agent = MicroAgent(tools=list(tools_of(found).values()), settings=found)
+    counted, mask = Counter[str](), mask_of()
+    for verdict in verify(recorded(paths, index), agent, live_tools=live_tools):
+        counted[verdict.outcome] += 1
+        if as_json:
+            typer.echo(mask.encode(_plain(verdict)), nl=False)
+        elif verdict.outcome != "same" or verdict.notes:
+            print_text("\n".join(json.loads(mask.encode(list(verdict.lines())))))
+    same, differ, failed = (counted[outcome] for outcome in ("same", "differs", "not_replayed"))
+    if as_json:
+        typer.echo(json.dumps({"runs": counted.total(), "same": same, "differ": differ, "not_replayed": failed}))
+    else:
+        runs = f"{counted.total()} run{'' if counted.total() == 1 else 's'}"
+        print_text(f"{runs}: {same} the same, {differ} differ, {failed} could not be replayed")
+    raise typer.Exit(0 if same == counted.total() else 1)
+
+
+def _plain(verdict: "Verdict") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(verdict)
+
+
+def _fork(
+    found: "Settings", run: "Run", at: int, wanted: dict[str, str | None], limits: dict[str, float], *,
+    approve: Any, traces_dir: Path | None, stream: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from micro_agent import MicroAgent
+    from micro_agent.cli import outcome
+    from micro_agent.cli.prompt import confirmer
+    from micro_agent.replay import fork
+    from micro_agent.replay.branch import limits_of
+
+    store, live = store_of(found, traces_dir), stream and not as_json
+    mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
+    agent = MicroAgent(
+        tools=list(tools_of(found).values()), lm=_model(found, run, **wanted), mode=mode, traces=store, settings=found,
+        confirm=confirmer(approve),
+    )  # fmt: skip
+    held = replace(limits_of(run), **limits)
+    emit = outcome.Printer() if live else None
+    on_step = outcome.print_step if is_terminal(sys.stderr) and not live else None
+    outcome.report(
+        lambda cancel: fork(run, at, agent, limits=held, emit=emit, on_step=on_step, cancel=cancel),
+        store, as_json=as_json, streamed=live,
+    )  # fmt: skip
+
+
+def _model(found: "Settings", run: "Run", *, provider: str | None, model: str | None, base_url: str | None) -> Any:
+    """The model that was asked for; what is not said is as in the recorded run, as long as the provider is."""
+    from micro_agent import configure_lm
+    from micro_agent.models.identity import model_of
+
+    if model is None and provider in (None, run.provider):
+        return model_of(run, found, base_url=base_url)
+    same = provider in (None, run.provider)
+    server = base_url or (run.base_url if same else None)
+    return configure_lm(provider or run.provider, model, server, settings=found, fallback=False)

@@ -69,6 +69,34 @@ def stats(traces_dir: TracesDir = None, as_json: Json = False) -> None:
         print_text(f"{name}: {_figure(value)}")
 
 
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", show_default=False, help="A run: its ID, or a trace file.")],
+    b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="Another one.")],
+    traces_dir: TracesDir = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two runs step by step; exit code 1 if they differ."""
+    from micro_agent.replay import diff
+
+    store = store_of(settings(), traces_dir)
+    found = diff(_run(store, a), _run(store, b))
+    if as_json:
+        from micro_agent.storage.masking import mask_of
+
+        typer.echo(mask_of().encode(found.as_dict()), nl=False)
+    else:
+        print_text("\n".join(found.lines()))
+    raise typer.Exit(0 if found.same else 1)
+
+
+def _run(store: "TraceStore", named: str) -> "Run":
+    """The latest record of a run, by its id or by the path of a trace."""
+    from micro_agent.replay import record_of
+
+    return record_of(named) if "/" in named or "." in named else store.load(named)
+
+
 def _runs(store: "TraceStore") -> "Iterator[Run]":
     """Every run that can be read, the one written last first; each file is read when its turn comes."""
     from micro_agent.errors import MicroAgentError

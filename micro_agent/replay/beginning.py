@@ -1,0 +1,20 @@
+"""The beginning of a run that another one goes on from."""
+
+from micro_agent.run import Run
+from micro_agent.usage import add_call, add_tool
+
+
+def with_beginning(run: Run, source: Run, steps: int) -> Run:
+    """``run``, which has nothing yet, with the first ``steps`` of ``source``, their replies, and what both took."""
+    run.steps = [step.model_copy(deep=True) for step in source.steps[:steps]]
+    run.calls = [call.model_copy(deep=True) for call in source.calls[: replies_behind(source, steps)]]
+    for call in run.calls:
+        add_call(run.usage, call)
+    for step in run.steps:
+        add_tool(run.usage, step)
+    return run
+
+
+def replies_behind(run: Run, steps: int) -> int:
+    """How many replies the first ``steps`` of a run came of."""
+    return max((step.call + 1 for step in run.steps[:steps] if step.call is not None), default=0)

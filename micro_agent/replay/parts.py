@@ -1,0 +1,50 @@
+"""The parts of an agent that a recorded run is driven with. The one place that looks inside an agent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from micro_agent.agent import MicroAgent
+from micro_agent.errors import ConfigurationError
+from micro_agent.rules import Rule
+from micro_agent.rules.limits import Limits
+from micro_agent.run import Run
+from micro_agent.session import Session
+from micro_agent.setup import Setup
+from micro_agent.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What decides how a run goes, the model aside. ``plan`` has the instructions and demos."""
+
+    plan: Any
+    tools: Mapping[str, Tool]
+    rules: Sequence[Rule]
+    bare: bool
+    digests: Mapping[str, str]
+
+
+def parts_of(agent: MicroAgent) -> Parts:
+    """The parts of an agent as it stands."""
+    setup, plan = _setup(agent), agent.plan
+    digests = setup._digests(plan)  # pyright: ignore[reportPrivateUsage]
+    return Parts(plan, setup.tools, setup.rules, setup.bare, digests)
+
+
+def session_of(agent: MicroAgent, run: Run, **options: Any) -> Session:
+    """A session of the agent for a run that may have steps already; ``options`` as `Setup.session` takes them."""
+    model = agent._model()  # pyright: ignore[reportPrivateUsage]
+    return _setup(agent).session(agent.plan, model, run, **options)
+
+
+def _setup(agent: MicroAgent) -> Setup:
+    return agent._setup  # pyright: ignore[reportPrivateUsage]
+
+
+def limits_of(run: Run) -> Limits:
+    """The limits that held in a recorded run. Raises `ConfigurationError` for one that this version does not know."""
+    try:
+        return Limits(**run.limits)  # pyright: ignore[reportArgumentType]
+    except TypeError as error:
+        raise ConfigurationError(f"run {run.id} has limits that this version does not know ({error})") from error

@@ -1,0 +1,139 @@
+"""The planner of a replay: today's, with the recorded replies in the place of a model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from micro_agent.decoding import ModelReply, RawCall
+from micro_agent.effects import Failure, Trimmed
+from micro_agent.planner import Planner
+from micro_agent.replay.parts import Parts
+from micro_agent.run import LMCall, Run
+from micro_agent.wires import NativeWire, View
+
+_MEASURED = ("model", "settings", "input_tokens", "output_tokens", "cost_usd", "latency_s", "retries")
+
+
+class NoReply(Exception):
+    """The record has no reply to the request that was rendered."""
+
+
+class _Rendered(Exception):
+    """A request is complete, and nobody is to be asked."""
+
+
+class _Model:
+    """Stands where a `dspy.LM` does: keeps the request it is sent, and never answers."""
+
+    refuses_tools = False
+    refuses_schema = False
+
+    def __init__(self, name: str | None) -> None:
+        self.model = name or "recorded"
+        self.kwargs: dict[str, Any] = {}
+        self.engine = self
+        self.request: Any = None
+
+    def __call__(self, request: Any) -> Any:
+        self.request = request
+        raise _Rendered
+
+
+class _Predict:
+    """Stands where `dspy.Predict` does, with its instructions and demos."""
+
+    def __init__(self, plan: Any, ask: Callable[[Mapping[str, Any]], None]) -> None:
+        self.signature, self.demos, self._ask = plan.signature, plan.demos, ask
+
+    def __call__(self, **inputs: Any) -> None:
+        self._ask(inputs)
+
+
+class RecordedPlanner(Planner):
+    """Renders each request as today, and reads the recorded reply as today."""
+
+    def __init__(self, parts: Parts, run: Run) -> None:
+        self._recorded: LMCall | None = None
+        self._views: Sequence[View] = ()
+        self._model = _Model(run.model)
+        predict: Any = _Predict(parts.plan, self._ask)
+        model: Any = self._model
+        super().__init__(predict, model, list(parts.tools.values()), run.mode or "native", None, parts.bare)
+
+    def answered(self, run: Run, recorded: LMCall | None) -> LMCall | Trimmed | Failure:
+        """The recorded reply as it is read today, with what was measured then; or what has to come before it.
+
+        Raises:
+            NoReply: There is none; the request was rendered.
+        """
+        self._recorded = recorded
+        if recorded is not None and recorded.mode != self.mode:  # the server refused tools, or a fork changed it
+            self.mode = run.mode = recorded.mode
+            self._wire()
+        call: Any = self.plan(run)
+        if recorded is None or isinstance(call, Trimmed | Failure):
+            return call
+        for name in _MEASURED:
+            setattr(call, name, getattr(recorded, name))
+        return call
+
+    @property
+    def sent(self) -> Any:
+        """The latest request."""
+        return self._model.request
+
+    @property
+    def views(self) -> Sequence[View]:
+        """The steps in the latest request."""
+        return self._views
+
+    @property
+    def wire(self) -> NativeWire:
+        """The wire of the latest request."""
+        return self._adapter.wire
+
+    @property
+    def demos(self) -> Sequence[View]:
+        """The demos of the latest request."""
+        return self._demos
+
+    def _context(self) -> Any:
+        return nullcontext()
+
+    def _ask(self, inputs: Mapping[str, Any]) -> None:
+        self._render(inputs)
+        if self._recorded is None:
+            raise NoReply
+        recorded = self._recorded.request.get("sha256")
+        if recorded in (None, self._adapter.last.request["sha256"]) or self.mode == "native":
+            return
+        # Whether the server takes a schema is not on record, but its digest is.
+        before, taken = self._adapter, self._model.refuses_schema
+        self._model.refuses_schema = not taken
+        self._wire()
+        self._render(inputs)
+        if self._adapter.last.request["sha256"] != recorded:
+            self._adapter, self._model.refuses_schema = before, taken
+
+    def _render(self, inputs: Mapping[str, Any]) -> None:
+        fields, self._views = {"question": inputs["question"], "steps": inputs["steps"]}, inputs["steps"]
+        settings: dict[str, Any] = dict(inputs.get("config", {}))
+        try:
+            self._adapter(self._model, settings, self.predict.signature, inputs["demos"], fields)
+        except _Rendered:
+            reply = ModelReply() if self._recorded is None else reply_of(self._recorded)
+            self._adapter.take(reply, settings)
+
+
+def reply_of(call: LMCall) -> ModelReply:
+    """The reply that a recorded call keeps.
+
+    Raises:
+        ValueError: It keeps none, or something else.
+    """
+    try:
+        reply = call.reply
+        calls = tuple(RawCall(one["name"], one["arguments"], one["id"]) for one in reply["tool_calls"])
+        return ModelReply(reply["text"], reply["reasoning"], calls, call.finish_reason)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"no whole reply is on record ({type(error).__name__}: {error})") from error
