@@ -72,6 +72,9 @@ def run(
     threshold: Annotated[
         float | None, option(metavar="R", env="MICRO_AGENT_THRESHOLD", help="Success wanted, 0 to 1.")
     ] = None,
+    faults: Annotated[
+        float | None, option(metavar="R", env="MICRO_AGENT_FAULTS", help="Ask again, this share of replies damaged.")
+    ] = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
@@ -82,18 +85,18 @@ def run(
     found = settings()
     asked = eval_plan.Asked(
         tasks, n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model, base_url,
-        mode_for(found, mode, use_tool_calls),
+        mode_for(found, mode, use_tool_calls), faults,
     )  # fmt: skip
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
     if resume is None:
         if retry_errors:
             raise ConfigurationError("--retry-errors goes with --resume FILE: it asks again what failed there")
-        plan = eval_plan.made(out, asked, found)
+        plans = eval_plan.made(out, asked, found)
     else:
         if out is not None:
             raise ConfigurationError("--resume goes on in its own file: leave --out out")
-        plan = eval_plan.taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
-    eval_run.report(plan, bounds, store_of(found, traces_dir), as_json=as_json)
+        plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
+    eval_run.report(plans, bounds, store_of(found, traces_dir), as_json=as_json)
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """What an eval is going to do: made from options, or taken up from the header of a result file."""
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
-from collections.abc import Callable
+import os
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -11,21 +11,24 @@ from micro_agent import MicroAgent, __version__, configure_lm
 from micro_agent.cli.options import tools_of
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import draw, load_tasks
+from micro_agent.evaluation.faults import FaultyAsk, arms_of, twin_of
 from micro_agent.evaluation.result import Header, Rubric
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.evaluation.rubrics import load_rubric
+from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trials import Trial, remaining, trials
 from micro_agent.models.identity import provider_of, traits_of
 from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.rules.limits import Limits
+from micro_agent.run import new_id
 from micro_agent.setup import compiled_demos
 from micro_agent.tools import Tool, digest
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options that say what an eval does. ``timeout`` is in seconds a task."""
+    """The options that say what an eval does. ``timeout`` is in seconds a task, ``faults`` a share of the replies."""
 
     tasks: Path
     n: int | None
@@ -39,19 +42,28 @@ class Asked:
     model: str | None
     base_url: str | None
     mode: str
+    faults: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.faults is not None and not 0 < self.faults <= 1:
+            told = (
+                f"--faults must be a share of the replies, more than 0 and at most 1, such as 0.3, not {self.faults:g}"
+            )
+            raise ConfigurationError(told)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An eval that can start: the open file, what is to be asked, and who answers (for a seed)."""
+    """An eval that can start: the open file, what is to be asked, and who asks."""
 
     file: ResultFile
     todo: list[Trial]
-    agent_for: Callable[[int | None], MicroAgent]
+    ask: Ask
+    damages_of: DamagesOf | None = None
 
 
-def made(out: Path | None, asked: Asked, found: Settings) -> Plan:
-    """A new eval, its file created.
+def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
+    """A new eval, its file created; with faults a second one, whose file lies beside it.
 
     Raises:
         ConfigurationError: An option or a file is wrong, or the model cannot be used; nothing was written.
@@ -72,13 +84,36 @@ def made(out: Path | None, asked: Asked, found: Settings) -> Plan:
             "llm_timeout": found.llm_timeout, "version": __version__, "digests": _digests(tools, found),
         },
     )  # fmt: skip
-    agent_for = _agents(header, lm, tools, found)
-    file = ResultFile.create(out or _place(header), header)
-    return Plan(file, _todo(tasks, file), agent_for)
+    asker = _Asker(header, lm, tools, found)
+    headers = [header]
+    if asked.faults is not None:
+        faults = {"faults": {"rate": asked.faults, "seed": seed}}
+        headers.append(header.model_copy(update={"id": new_id(), "settings": {**header.settings, **faults}}))
+    return _created(out or _place(header), headers, tasks, asker)
+
+
+def _created(path: Path, headers: list[Header], tasks: list[Task], asker: "_Asker") -> list[Plan]:
+    if len(headers) > 1 and os.path.lexists(twin_of(path)):
+        raise ConfigurationError(f"{twin_of(path)} is there already: resume it, or choose another name")
+    files = [ResultFile.create(place, header) for place, header in zip((path, twin_of(path)), headers, strict=False)]
+    return [asker.plan(file, _todo(tasks, file)) for file in files]
+
+
+def all_taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *, retry_errors: bool) -> list[Plan]:
+    """The eval of a result file, and that with faults or without beside it; raises as `taken_up`."""
+    plans: list[Plan] = []
+    try:
+        for place in arms_of(path):
+            plans.append(taken_up(place, asked, found, said, retry_errors=retry_errors))
+    except BaseException:
+        for plan in plans:
+            plan.file.close()
+        raise
+    return plans
 
 
 def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *, retry_errors: bool) -> Plan:
-    """The eval of a result file, which goes on with what its header says. ``said``: the options that were given.
+    """The eval of one result file, which goes on with what its header says. ``said``: the options that were given.
 
     Raises:
         ConfigurationError: An option, the tasks, the tools or the demos differ from what the file was begun with.
@@ -102,11 +137,8 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
         for what, now in _digests(tools, found).items():
             if header.settings["digests"][what] != now:
                 raise ConfigurationError(f"the {what} are not those that {path} was begun with: start another eval")
-        return Plan(
-            file,
-            _todo(tasks, file, retry_errors=retry_errors),
-            _agents(header, _same_model(header, found), tools, found),
-        )
+        asker = _Asker(header, _same_model(header, found), tools, found)
+        return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors))
     except BaseException:
         file.close()
         raise
@@ -133,20 +165,29 @@ def _digests(tools: dict[str, Tool], found: Settings) -> dict[str, str]:
     return {"tools": digest(tools), "demos": sha256(demos.encode()).hexdigest()}
 
 
-def _agents(
-    header: Header, lm: Any, tools: dict[str, Tool], found: Settings
-) -> Callable[[int | None], MicroAgent]:  # fmt: skip
-    asked = header.settings
-    limits = Limits(max_steps=asked["max_steps"], max_time=asked["max_time"])
-    traits_of(lm)  # what a server refuses is noted beside the original, for all copies
+class _Asker:
+    """Makes agents as a header says, and of them who asks."""
 
-    def agent_for(seed: int | None) -> MicroAgent:
-        own = lm if seed is None else lm.copy(seed=seed)
+    def __init__(self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings) -> None:
+        self._lm, self._tools, self._found, self._mode = lm, list(tools.values()), found, header.settings["mode"]
+        self._limits = Limits(max_steps=header.settings["max_steps"], max_time=header.settings["max_time"])
+        traits_of(lm)  # what a server refuses is noted beside the original, for all copies
+
+    def plan(self, file: ResultFile, todo: list[Trial]) -> Plan:
+        """The eval of a file, with faults if its header says so."""
+        faults = file.header.settings.get("faults")
+        if faults is None:
+            return Plan(file, todo, agent_ask(lambda seed: self._agent_of(self._lm_for(seed))))
+        ask = FaultyAsk(self._lm_for, self._agent_of, faults["rate"], faults["seed"])
+        return Plan(file, todo, ask, ask.damages_of)
+
+    def _lm_for(self, seed: int | None) -> Any:
+        return self._lm if seed is None else self._lm.copy(seed=seed)
+
+    def _agent_of(self, lm: Any) -> MicroAgent:
         return MicroAgent(
-            list(tools.values()), own, asked["mode"], limits=limits, traces=None, confirm="never", settings=found
+            self._tools, lm, self._mode, limits=self._limits, traces=None, confirm="never", settings=self._found
         )
-
-    return agent_for
 
 
 def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[str]) -> None:
@@ -159,6 +200,8 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         "use_tool_calls": (asked.mode, old["mode"]),
         "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
     }  # fmt: skip
+    if old.get("faults") or len(arms_of(path)) == 1:
+        pairs["faults"] = (asked.faults, (old.get("faults") or {}).get("rate"))
     if "rubrics" in said:
         pairs["rubrics"] = (_rubric(asked), header.rubric)
     for name, (now, then) in pairs.items():

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -12,12 +13,12 @@ from micro_agent.cli.eval_plan import Plan
 from micro_agent.cli.messages import print_text, say
 from micro_agent.cli.stopping import stopping
 from micro_agent.errors import ConfigurationError
-from micro_agent.evaluation.figures import Summary
+from micro_agent.evaluation.faults import fault_figures
 from micro_agent.evaluation.progress import Progress, shown
 from micro_agent.evaluation.results import ResultFile, read_results
-from micro_agent.evaluation.runner import Ending, agent_ask, run_trials
+from micro_agent.evaluation.runner import Ending, run_trials
 from micro_agent.evaluation.summary import summarize
-from micro_agent.evaluation.wording import summary_lines
+from micro_agent.evaluation.wording import fault_lines, summary_lines
 from micro_agent.traces import TraceStore
 
 _CODES = {"unreached": 1, "limit_cost": 3, "cancelled": 130}
@@ -43,47 +44,73 @@ class Bounds:
             raise ConfigurationError(f"--threshold must be a share from 0 to 1, such as 0.9, not {self.threshold:g}")
 
 
-def report(plan: Plan, bounds: Bounds, store: TraceStore, *, as_json: bool) -> NoReturn:
-    """Run an eval to its end, or to Ctrl-C or SIGTERM, and print its figures; leaves with the exit code."""
+def report(plans: list[Plan], bounds: Bounds, store: TraceStore, *, as_json: bool) -> NoReturn:
+    """Run an eval to its end, or to Ctrl-C or SIGTERM, and print its figures; leaves with the exit code.
+
+    With faults there are two: the second begins when the first is done.
+    """
     cancel = Cancel()
-    with plan.file, stopping(cancel.set) as got:
+    first = plans[0].file
+    with ExitStack() as held, stopping(cancel.set) as got:
+        for plan in plans:
+            held.enter_context(plan.file)
         try:
-            ending = _run(plan, bounds, store, cancel)
+            ending = _run(plans, bounds, store, cancel)
         except BaseException:
-            say(_how_to_go_on(plan.file))
+            say(_how_to_go_on(first))
             raise
-        code = _report(ending, plan.file, bounds, as_json=as_json)
+        code = _report(ending, plans, bounds, as_json=as_json)
         raise typer.Exit(128 + got[0] if got and ending.reason == "cancelled" else code)
 
 
-def _report(ending: Ending, file: ResultFile, bounds: Bounds, *, as_json: bool) -> int:
+def _report(ending: Ending, plans: list[Plan], bounds: Bounds, *, as_json: bool) -> int:
+    first = plans[0].file
     if ending.reason == "unreached":
         say(f"micro-agent: {ending.message}")
-        say(f"{_how_to_go_on(file)} --retry-errors")
+        say(f"{_how_to_go_on(first)} --retry-errors")
         return _CODES[ending.reason]
-    summary = summarize(*read_results(file.path))
-    if as_json:
-        typer.echo(summary.model_dump_json())
-    else:
-        print_text("\n".join(summary_lines(summary)))
+    rate = _shown(plans, as_json=as_json)
     if ending.reason == "done":
-        say(f"Results: {file.path}")
-        return _judged(summary, bounds.threshold)
+        say(f"Results: {' and '.join(str(plan.file.path) for plan in plans)}")
+        return _judged(rate, bounds.threshold)
     say("Interrupted." if ending.reason == "cancelled" else f"Stopped: {ending.message}")
-    say(_how_to_go_on(file))
+    say(_how_to_go_on(first))
     return _CODES[ending.reason]
 
 
-def _run(plan: Plan, bounds: Bounds, store: TraceStore, cancel: Cancel) -> Ending:
-    with shown(Progress(plan.file, len(plan.todo)), sys.stderr) as on_result:
-        return run_trials(
-            plan.todo, agent_ask(plan.agent_for), plan.file, plan.file.header.rubric, store=store,
-            concurrency=bounds.concurrency, limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result,
-        )  # fmt: skip
+def _shown(plans: list[Plan], *, as_json: bool) -> float | None:
+    """Print the figures. Returns the success rate, with faults where there are some."""
+    if len(plans) > 1:
+        figures = fault_figures(plans[0].file.path, plans[1].file.path)
+        rate, lines = figures.comparison.b.success_rate, fault_lines(figures)
+    else:
+        figures = summarize(*read_results(plans[0].file.path))
+        rate, lines = figures.success_rate, summary_lines(figures)
+    if as_json:
+        typer.echo(figures.model_dump_json())
+    else:
+        print_text("\n".join(lines))
+    return rate.value
 
 
-def _judged(summary: Summary, threshold: float | None) -> int:
-    rate = summary.success_rate.value
+def _run(plans: list[Plan], bounds: Bounds, store: TraceStore, cancel: Cancel) -> Ending:
+    spent, ending = 0.0, Ending("done")
+    for number, plan in enumerate(plans):
+        if len(plans) > 1:
+            say("With faults:" if number else "Without faults:")
+        with shown(Progress(plan.file, len(plan.todo)), sys.stderr) as on_result:
+            ending = run_trials(
+                plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=bounds.concurrency,
+                limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result, damages_of=plan.damages_of,
+                spent_usd=spent,
+            )  # fmt: skip
+        if ending.reason != "done":
+            break
+        spent += plan.file.cost_usd or 0.0
+    return ending
+
+
+def _judged(rate: float | None, threshold: float | None) -> int:
     if threshold is None or rate is None or rate >= threshold:
         return 0
     say(f"The success rate {rate:.3f} is under the threshold {threshold:g}.")

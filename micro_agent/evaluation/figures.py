@@ -63,6 +63,8 @@ class Summary(_Data):
     score_mean: float | None
     by_tag: dict[str, Rate]
     by_check: dict[str, Rate]
+    by_damage: dict[str, Rate] = {}
+    """Of an eval with faults: by the class of a damage that was done to a reply of the trial."""
     by_reason: dict[str, int]
     """Trials by termination reason."""
     pass_at_k: dict[int, float | None]
@@ -132,3 +134,18 @@ class Comparison(_Data):
     cost: Paired
     settings: dict[str, tuple[Any, Any]]
     """What differs between the two headers' settings."""
+
+
+class FaultFigures(_Data):
+    """An eval without faults (a) and the same with a part of the replies damaged (b)."""
+
+    rate: float
+    """The share of the replies that was to be damaged."""
+    seed: int
+    comparison: Comparison
+    still_solved: Rate
+    """Of the trials that are a success without faults."""
+    by_damage: dict[str, Rate]
+    """The same of those whose replies were damaged in this way; a trial may have several."""
+    damaged_replies: int
+    damaged_trials: int

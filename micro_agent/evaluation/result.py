@@ -58,6 +58,18 @@ class Check(_Data):
     """Of a check that failed: what was expected and what was found, in one line."""
 
 
+class Damage(_Data):
+    """One reply of the model that was damaged on purpose, in an eval with faults."""
+
+    call: int
+    """The number of the reply in its run, from 0."""
+    name: str
+    """The class of the damage (`micro_agent.testing.damage`)."""
+    before: dict[str, Any]
+    """``text``, ``reasoning``, ``tool_calls`` as the model said it; ``after`` is what the agent got."""
+    after: dict[str, Any]
+
+
 class Result(_Data):
     """One trial: a task asked once. ``run`` is the record without its ``calls``, which stand in the trace."""
 
@@ -75,6 +87,7 @@ class Result(_Data):
     checks: list[Check]
     score: float
     success: bool
+    damages: list[Damage] = Field(default_factory=list[Damage])
 
     @property
     def key(self) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from micro_agent.cancel import Cancel
 from micro_agent.errors import ConfigurationError
-from micro_agent.evaluation.result import Result, Rubric
+from micro_agent.evaluation.result import Damage, Result, Rubric
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.trials import Trial, remaining, trials
@@ -37,6 +37,8 @@ _NO_COST = (
 Ask = Callable[[Trial, Cancel], Run]
 """Asks a trial and returns the run as it ended; setting the `Cancel` ends it. Called from several threads."""
 OnResult = Callable[[Result], None]
+DamagesOf = Callable[[Run], list[Damage]]
+"""What was damaged on purpose in a run, in an eval with faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ def agent_ask(agent_for: "Callable[[int | None], MicroAgent]") -> Ask:
 def run_trials(
     todo: Iterable[Trial], ask: Ask, file: ResultFile, rubric: Rubric, *,
     store: TraceStore | None = None, concurrency: int = 1, limit_cost: float | None = None,
-    cancel: Cancel | None = None, on_result: OnResult | None = None,
+    cancel: Cancel | None = None, on_result: OnResult | None = None, damages_of: DamagesOf | None = None,
+    spent_usd: float = 0.0,
 ) -> Ending:  # fmt: skip
     """Ask trials, ``concurrency`` at a time, and write their results to ``file`` as they come.
 
@@ -89,13 +92,18 @@ def run_trials(
             one is unknown. Runs that are under way then still end, so a little more may be spent.
         cancel: Ends the eval when it is set; the runs under way leave no result.
         on_result: Called with each result once it is written, by one thread at a time.
+        damages_of: What to write down as ``damages`` of a run.
+        spent_usd: US dollars that count for ``limit_cost`` beside those in ``file``.
 
     Raises:
         ConfigurationError: ``concurrency`` is less than 1.
     """
     if concurrency < 1:
         raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
-    work = _Work(iter(todo), ask, file, rubric, store, limit_cost, cancel or Cancel(), on_result or (lambda _: None))
+    work = _Work(
+        iter(todo), ask, file, rubric, store, limit_cost, cancel or Cancel(), on_result or (lambda _: None),
+        damages_of or (lambda _: []), spent_usd,
+    )  # fmt: skip
     return work.run(concurrency)
 
 
@@ -104,10 +112,11 @@ class _Work:
 
     def __init__(
         self, todo: Iterator[Trial], ask: Ask, file: ResultFile, rubric: Rubric, store: TraceStore | None,
-        limit_cost: float | None, cancel: Cancel, on_result: OnResult,
+        limit_cost: float | None, cancel: Cancel, on_result: OnResult, damages_of: DamagesOf, spent_usd: float,
     ) -> None:  # fmt: skip
         self.todo, self.ask, self.file, self.rubric, self.store = todo, ask, file, rubric, store
         self.limit_cost, self.cancel, self.on_result = limit_cost, cancel, on_result
+        self.damages_of, self.spent_usd = damages_of, spent_usd
         self.lock, self.finished = Lock(), Event()
         self.ending: Ending | None = None
         self.error: BaseException | None = None
@@ -174,6 +183,7 @@ class _Work:
         spent = self.file.cost_usd
         if spent is None:
             return Ending("limit_cost", _NO_COST.format(limit=self.limit_cost))
+        spent += self.spent_usd
         if spent < self.limit_cost:
             return None
         return Ending("limit_cost", f"{spent:g} USD were spent; the limit is {self.limit_cost:g} USD")
@@ -189,6 +199,7 @@ class _Work:
                 return
         trace = self.store.append(run) if self.store is not None else None
         result = _result(trial, run, self.rubric, wall_s=wall_s, trace=trace and str(trace))
+        result.damages = self.damages_of(run)
         self.file.append(result)
         with self.lock:
             self._count(run)

@@ -104,6 +104,7 @@ class Tally:
     _key: Shares = field(default_factory=Shares)
     _by_tag: defaultdict[str, Shares] = field(default_factory=lambda: defaultdict(Shares))
     _by_check: defaultdict[str, Shares] = field(default_factory=lambda: defaultdict(Shares))
+    _by_damage: defaultdict[str, Shares] = field(default_factory=lambda: defaultdict(Shares))
     _quantities: dict[str, Quantity] = field(default_factory=lambda: {name: Quantity() for name in _QUANTITIES})
     _reasons: Counter[str] = field(default_factory=Counter[str])
     _providers: Counter[str] = field(default_factory=Counter[str])
@@ -122,6 +123,8 @@ class Tally:
             self._by_tag[tag].add(task.id, result.success)
         for name in {check.name for check in result.checks}:
             self._by_check[name].add(task.id, name in passed)
+        for name in {damage.name for damage in result.damages}:
+            self._by_damage[name].add(task.id, result.success)
         for name, quantity in self._quantities.items():
             quantity.add(task.id, _QUANTITIES[name](result))
         self._reasons[result.run.termination_reason or result.run.status] += 1
@@ -145,6 +148,7 @@ class Tally:
             score_mean=fsum(self._scores) / n if n else None,
             by_tag={tag: shares.rate() for tag, shares in sorted(self._by_tag.items())},
             by_check={name: shares.rate() for name, shares in sorted(self._by_check.items())},
+            by_damage={name: shares.rate() for name, shares in sorted(self._by_damage.items())},
             by_reason=_most_first(self._reasons),
             pass_at_k=self._over_tasks(pass_at_k),
             pass_hat_k=self._over_tasks(pass_hat_k),

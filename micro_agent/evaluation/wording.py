@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from micro_agent.evaluation.figures import Comparison, Distribution, Flip, Paired, Rate, Summary
+from micro_agent.evaluation.figures import Comparison, Distribution, FaultFigures, Flip, Paired, Rate, Summary
 from micro_agent.replay import printable
 
 _QUESTION = 70
@@ -26,6 +26,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         yield from _chances(summary)
     yield from _rates("success by tag", summary.by_tag)
     yield from _rates("checks passed", summary.by_check)
+    yield from _rates("success by damage", summary.by_damage)
     yield from _counts("termination reasons", summary.by_reason)
     if summary.errors:
         failed = "1 run failed and counts" if summary.errors == 1 else f"{summary.errors} runs failed and count"
@@ -54,6 +55,17 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     yield from _left_out(comparison)
     yield ""
     yield conclusion(comparison)
+
+
+def fault_lines(figures: FaultFigures) -> Iterator[str]:
+    """The comparison of an eval with and without faults, and what became of the tasks that are solved without."""
+    trials = _count(figures.comparison.b.n, "trial")
+    yield f"a: without faults; b: {figures.rate:g} of the replies damaged, seed {figures.seed}"
+    yield f"still solved with faults: {_rate(figures.still_solved, 'nothing was solved without')}"
+    yield f"damaged: {_count(figures.damaged_replies, 'reply', 'replies')}, in {figures.damaged_trials} of {trials}"
+    yield from _rates("still solved, by damage", figures.by_damage)
+    yield ""
+    yield from comparison_lines(figures.comparison)
 
 
 def conclusion(comparison: Comparison) -> str:
@@ -92,8 +104,8 @@ def _average(figure: Distribution, *, digits: int = 3) -> str:
     return f"{figure.mean:.{digits}f}  ({spread}{total if digits > 3 else ''})"
 
 
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _count(count: int, what: str, several: str | None = None) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {several or what + 's'}"
 
 
 def _extent(summary: Summary) -> str:

@@ -22,7 +22,7 @@ def test_importing_the_doubles_does_not_import_dspy():
 
 def test_the_public_names():
     assert sorted(testing.__all__) == [
-        "ModelServer", "Received", "Reply", "Script", "ScriptedLM", "call", "calls", "cut", "decision", "error",
-        "final", "hang", "malformed", "raw", "text",
+        "FaultyLM", "ModelServer", "Received", "Reply", "Script", "ScriptedLM", "call", "calls", "cut", "decision",
+        "error", "final", "hang", "malformed", "raw", "text",
     ]  # fmt: skip
     assert all(hasattr(testing, name) for name in testing.__all__)

@@ -1,0 +1,76 @@
+"""`FaultyLM`: any model with some of its replies damaged, to measure how tools and prompts hold up."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from micro_agent.errors import ConfigurationError
+from micro_agent.testing.damage import checked
+
+if TYPE_CHECKING:
+    import dspy
+
+    class FaultyModel(dspy.LM):
+        """What `FaultyLM` makes: a copy of the model, with a record."""
+
+        damages: "Damages"
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """One reply that was damaged."""
+
+    call: int
+    """The number of the reply, from 0, among all that came."""
+    name: str
+    """The class of the damage."""
+    before: dict[str, Any]
+    """``text``, ``reasoning``, ``tool_calls`` as the model said it."""
+    after: dict[str, Any]
+
+
+class Damages(list[Damaged]):
+    """What was damaged so far, by a `FaultyLM` and all its copies, in the order in which the replies came."""
+
+    replies: int = 0
+    """All replies that came, damaged or not."""
+
+    @property
+    def by_class(self) -> dict[str, int]:
+        """How many of each class, most first."""
+        return dict(Counter(one.name for one in self).most_common())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+def FaultyLM(  # noqa: N802 - what it makes is an object
+    lm: Any, rate: float = 0.3, seed: int = 1, classes: Iterable[str] | None = None
+) -> "FaultyModel":
+    """A copy of a model, some of whose replies are damaged as weak models damage theirs. Imports DSPy.
+
+    Everything else is as with the model itself, which is not changed. Which replies are damaged and how follows from
+    ``seed``, the conversation so far and how often it was sent, so that runs in parallel give what runs one by one
+    give. What tools gave (there may be a clock among them) and the system prompt do not count: another prompt meets
+    the same damage. Nothing is retried or cached.
+
+    Args:
+        lm: Any ``dspy.LM``: scripted, of `configure_lm`, or made from a name.
+        rate: The share of the replies that is damaged, 0 to 1. A reply to which no class applies stays as it is.
+        seed: Another seed damages others.
+        classes: Names out of ``micro_agent.testing.damage.CLASSES``; all of them by default, each as likely.
+
+    Returns:
+        The LM, with ``damages``: a list of `Damaged`, with ``by_class`` and ``replies``.
+
+    Raises:
+        ConfigurationError: ``rate`` is no share, or there is no such class.
+        TypeError: ``lm`` is no ``dspy.LM``.
+    """
+    if not 0 <= rate <= 1:
+        raise ConfigurationError(f"the rate of faults must be a share from 0 to 1, such as 0.3, not {rate:g}")
+    names = checked(classes)
+    from micro_agent.testing.faulty_engine import faulty
+
+    return faulty(lm, rate, seed, names, Damages())
