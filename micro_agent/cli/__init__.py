@@ -6,7 +6,7 @@ from io import TextIOWrapper
 
 import typer
 
-from micro_agent.cli import ask, decide, eval, optimize, replay, resume, serve, tools, traces
+from micro_agent.cli import ask, decide, doctor, eval, optimize, replay, resume, serve, tools, traces
 from micro_agent.cli.messages import log_from, say
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.add_typer(traces.app, name="traces")
 app.add_typer(eval.app, name="eval")
 app.command("optimize", epilog=optimize.ENVIRONMENT)(optimize.optimize)
 app.command("tools")(tools.tools)
+app.command("doctor", epilog=doctor.ENVIRONMENT)(doctor.doctor)
 app.command("serve", epilog=serve.ENVIRONMENT)(serve.serve)
 
 

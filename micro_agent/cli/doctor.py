@@ -1,0 +1,56 @@
+"""`micro-agent doctor`: what a run needs, looked at, with what to do where something is missing."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from micro_agent.cli.messages import print_text
+from micro_agent.cli.options import (
+    AskedMode,
+    BaseUrl,
+    Json,
+    Mode,
+    Model,
+    Provider,
+    TracesDir,
+    option,
+    settings,
+)
+
+if TYPE_CHECKING:
+    from micro_agent.doctor import Check
+
+ENVIRONMENT = (
+    "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, TRACES_DIR, "
+    "MICRO_AGENT_DOCTOR_TIMEOUT. Models and servers: as for ask."
+)
+
+
+def doctor(
+    provider: Provider = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    mode: AskedMode = Mode.auto,
+    timeout: Annotated[
+        float, option(metavar="S", env="MICRO_AGENT_DOCTOR_TIMEOUT", help="Seconds for each question to the server.")
+    ] = 30.0,
+    traces_dir: TracesDir = None,
+    as_json: Json = False,
+) -> None:
+    """Look at server, model and folders, with three tiny calls, and say what to do. Exit 1 if something fails."""
+    from micro_agent.doctor import examine
+    from micro_agent.models.fallback import Target, provider_named
+
+    found = settings()
+    asked = Target(provider_named(provider or found.llm_provider), model or None, base_url or None)
+    checks: list[Check] = []
+    for check in examine(asked, found, mode=mode.value, traces_dir=traces_dir, timeout_s=timeout):
+        checks.append(check)
+        if not as_json:
+            advice = f"\n                {check.advice}" if check.advice else ""
+            print_text(f"{check.state:<4}  {check.name:<9} {check.told}{advice}")
+    healthy = all(check.state != "fail" for check in checks)
+    if as_json:
+        typer.echo(json.dumps({"ok": healthy, "checks": [check.as_dict() for check in checks]}, ensure_ascii=False))
+    raise typer.Exit(0 if healthy else 1)

@@ -1,0 +1,97 @@
+"""The doctor: is everything there that a run needs, and what to do where it is not.
+
+It asks the server what it has, makes three tiny model calls and writes one small file into each folder. Nothing of it
+is recorded as a run.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from micro_agent.doctor.check import Check, ok, skip, warn
+from micro_agent.doctor.folders import folder
+from micro_agent.doctor.server import ollama_context, served
+from micro_agent.models.fallback import Target
+from micro_agent.models.settings import Settings
+
+__all__ = ["Check", "examine"]
+
+_PROBED = ("tools", "schema", "speed")
+
+
+def examine(asked: Target, settings: Settings, *, mode: str = "auto", traces_dir: Path | None = None,
+            timeout_s: float = 30.0) -> Iterator[Check]:  # fmt: skip
+    """Every check, each as soon as it is made: provider, model, context, tools, schema, speed, price, folders.
+
+    Args:
+        asked: The provider, and the model, address and key if others than those of ``settings`` are meant. No other
+            provider is fallen back on.
+        settings: Those that a run would have.
+        mode: The mode that is wanted: what native mode lacks matters little to a run in JSON mode.
+        traces_dir: Where runs would be written; by default as ``settings`` say.
+        timeout_s: Seconds for each question to the server.
+    """
+    target = None
+    seen: list[str] = []
+    notes: list[str] = []
+    for found in served(asked, settings, timeout_s=timeout_s, notes=notes):
+        if isinstance(found, Target):
+            target = found
+        else:
+            seen.append(found.name)
+            yield found
+    yield from _of_model(target, settings, mode, timeout_s) if target else _unseen(seen)
+    yield folder("traces", traces_dir or settings.traces_dir, "TRACES_DIR")
+    yield folder("state", settings.micro_agent_state_dir, "MICRO_AGENT_STATE_DIR")
+
+
+def _unseen(seen: list[str]) -> Iterator[Check]:
+    for name in ("model", "context", *_PROBED, "price"):
+        if name in seen:
+            continue
+        yield skip(name, "not looked at, as the model cannot be asked")
+
+
+def _of_model(target: Target, settings: Settings, mode: str, timeout_s: float) -> Iterator[Check]:
+    from micro_agent.models import configure_lm
+    from micro_agent.models.identity import mode_of
+
+    lm: Any = configure_lm(
+        target.provider, target.model, target.base_url, target.api_key, settings=settings, fallback=False,
+        announce=lambda _: None,
+    )  # fmt: skip
+    if target.provider == "ollama":
+        yield ollama_context(target, settings, timeout_s=timeout_s)
+    elif target.provider != "mock":
+        yield _context(lm, settings)
+    if target.provider == "mock":
+        yield from (skip(name, "the mock is no model") for name in ("context", *_PROBED))
+    else:
+        from micro_agent.doctor.probing import probes
+
+        yield from probes(lm, mode=mode_of(lm, mode), timeout_s=timeout_s)  # pyright: ignore[reportArgumentType]
+    yield _price(lm, target, settings)
+
+
+def _context(lm: Any, settings: Settings) -> Check:
+    from micro_agent.models.context_length import context_length_of
+
+    known = context_length_of(lm, settings)
+    if known is None:
+        advice = "set CONTEXT_LENGTH to what the server was started with, so that no request exceeds it"
+        return warn("context", "the server does not say how long it is", advice, context_length=None)
+    return ok("context", f"{known} tokens", context_length=known)
+
+
+def _price(lm: Any, target: Target, settings: Settings) -> Check:
+    from micro_agent.models.prices import price_of
+
+    found = price_of(lm, settings)
+    if found is not None:
+        per_million = [rate * 1e6 for rate in (found.input_per_token, found.output_per_token)]
+        told = f"${per_million[0]:g} a million tokens in, ${per_million[1]:g} out"
+        return ok("price", told, input_per_token=found.input_per_token, output_per_token=found.output_per_token)
+    if target.provider in ("ollama", "mock"):
+        return ok("price", "none: the model runs on this machine's own power; costs are unknown, not 0")
+    advice = "set OPENAI_INPUT_PRICE_PER_1K and OPENAI_OUTPUT_PRICE_PER_1K (0 for a local server)"
+    return warn("price", f"not known for {target.model}: costs stay unknown, and --max-cost cannot be held", advice)
