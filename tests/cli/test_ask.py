@@ -58,8 +58,9 @@ def test_json_prints_the_record_as_it_stands_in_the_trace(cli: "Cli"):
 
 def test_ollama_by_the_environment_with_a_question_from_a_pipe_that_is_not_all_utf8(cli: "Cli"):
     script = [decision("calculator", {"expression": "2*8"}), final("16 and half a pair: \ud83d")]
-    with ModelServer(script) as server:
-        env = {"LLM_PROVIDER": "ollama", "OLLAMA_HOST": server.url.removeprefix("http://"), "MICRO_AGENT_LOG": "info"}
+    with ModelServer(script, context_length=300_000) as server:
+        env = {"LLM_PROVIDER": "ollama", "OLLAMA_HOST": server.url.removeprefix("http://"), "MICRO_AGENT_LOG": "info",
+               "OLLAMA_NUM_CTX": "300000"}  # fmt: skip
         done = cli("ask", "-", stdin=b"\xef\xbb\xbfWhat is 2*8, \xff?\n" + b"x" * 200_000, env=env)
         assert server.chats[0].path == "/api/chat"
         assert "What is 2*8, \ufffd?\nxxx" in server.messages(0)[-1]["content"]
