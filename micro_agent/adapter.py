@@ -13,6 +13,7 @@ from micro_agent.models.reply import answered_by, reply_of, usage_of
 from micro_agent.page import Page
 from micro_agent.run import LMCall
 from micro_agent.tools import Tool
+from micro_agent.wire_names import named_back, renamed
 from micro_agent.wires import SETTINGS, NativeWire, View
 
 
@@ -22,7 +23,8 @@ class DecisionAdapter(dspy.Adapter):
     def __init__(self, wire: NativeWire, tools: Sequence[Tool], *, constrained: bool = True) -> None:
         super().__init__()
         self.wire, self.last = wire, LMCall(reply={})
-        self._offered, self._tools = list(tools), wire.tools(tools)
+        self._offered = renamed(tools, wire.names)
+        self._tools = wire.tools(self._offered)
         self._format = wire.response_format(tools) if constrained else None
         self.page = Page(wire, self._offered, self._format)
         self._config: tuple[dict[str, Any], Config] = ({}, Config(response_format=self._format))
@@ -62,7 +64,7 @@ class DecisionAdapter(dspy.Adapter):
         tokens: tuple[int | None, int | None] = (None, None), model: str | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Read a reply to the latest request into `last`. Returns the completion."""
-        decision = decode(reply, self._offered, native=self.wire.mode == "native")
+        decision = named_back(decode(reply, self._offered, native=self.wire.mode == "native"), self.wire.names)
         self.last = LMCall(
             reply=reply.as_dict(), finish_reason=reply.finish_reason, model=model, mode=self.wire.mode,
             settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1],

@@ -22,6 +22,7 @@ from micro_agent.models.prices import Price, cost
 from micro_agent.resampling import Tries
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
+from micro_agent.wire_names import undotted
 from micro_agent.wires import JsonWire, NativeWire
 
 
@@ -84,8 +85,10 @@ class Planner:
 
     def _wire(self) -> None:
         self._demos = demos_for(self.predict.demos, self.mode, self.tools, bare=self.bare)
-        wire = NativeWire() if self.mode == "native" else JsonWire()
-        self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits_of(self.lm).refuses_schema)
+        traits = traits_of(self.lm)
+        names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
+        wire = NativeWire(names) if self.mode == "native" else JsonWire()
+        self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
         signature: Any = self.predict.signature
         self._adapter.page.open(signature.instructions, self._demos)
 
@@ -115,7 +118,7 @@ class Planner:
             raise error
         if self._tries.without(error):
             return None
-        if (mode := given_way(self.lm, error, self.mode, tools=bool(self.tools))) is None:
+        if (mode := given_way(self.lm, error, self.mode, [tool.name for tool in self.tools])) is None:
             raise error
         self.mode = run.mode = mode
         return self._wire()

@@ -4,9 +4,10 @@
 `turns_of` and `demo_of` render whole turns and demos on either.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 from dspy.lm15 import Config, FunctionTool, Message, TextPart, ToolCallPart, ToolChoice, ToolResultPart
@@ -55,6 +56,10 @@ class NativeWire:
 
     mode: Mode = "native"
 
+    def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.names = names
+        """The names of tools that are others on the wire, and which."""
+
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt."""
         return instructions
@@ -89,6 +94,7 @@ class NativeWire:
         """One reply's calls, what came of each, and what the loop has to say after them."""
         said = [TextPart(encodable(steps[0]["said"]))] if steps[0].get("said") else []
         asked = [(ident, *_asked(step)) for ident, step in zip(ids, steps, strict=True)]
+        asked = [(ident, self.names.get(name, name), args) for ident, name, args in asked]
         yield Message.assistant(
             [*said, *(ToolCallPart(id=ident, name=name, input=args) for ident, name, args in asked)]
         )

@@ -22,7 +22,8 @@ class Markup:
         signs: Texts one of which is in all markup of the dialect, so that other text costs next to nothing.
         begin: The begin marker. Where it has groups, what one of them matches is the name of the tool, and the
             arguments stand behind it.
-        end: The end marker, which a model may leave out.
+        end: The end marker, which a model may leave out. It begins with no blanks: each place in a run of these would
+            be tried, up to the end of the run.
         opening: What announces a call that ``begin`` does not match before it is complete.
         section_end: What ends all calls of a reply. A text and more calls behind it are made without any result.
         keyed: Whether the name is the key of an object that holds the arguments, ``{"name": {…}}``.

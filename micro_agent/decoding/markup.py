@@ -22,7 +22,8 @@ MAX_MARKS = 40
 
 TURN = re.compile(
     r"<\|im_start\|>\s*(?:user|tool|system)|<\|start\|>\s*(?:functions|user)|</?tool_(?:response|result|output)s?>"
-    r"|<\|?tool_response\|?>|\[TOOL_RESULTS\]|<｜tool▁outputs?▁begin｜>|^Observation:",
+    r"|<\|?tool_response\|?>|\[TOOL_RESULTS\]|<｜tool▁outputs?▁begin｜>|^Observation:"
+    r"|<\|from\|>\s{0,9}(?!assistant\b)\w",
     re.MULTILINE,
 )
 """Where a model goes on with the result that it imagines, or with the next turn of the user."""

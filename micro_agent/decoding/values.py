@@ -32,7 +32,7 @@ def value_at(source: Source, start: int, stops: tuple[Ends, ...]) -> tuple[Any, 
         value = exact(source.text[start:end])
     except (ValueError, RecursionError):
         found = [marker.start() for stop in stops if (marker := stop.after(start)) is not None]
-        text = source.text[start : min(found, default=len(source.text))]
+        text = source.text[start : min(found, default=len(source.text))].rstrip()
         value, repairs, length = _mended(text, source, whole=bool(found))
         return value, start + length, repairs
     if isinstance(value, str):

@@ -59,6 +59,7 @@ class HttpEngine(ABC):
         self.provider = provider
         self.refuses_tools = False
         self.refuses_schema = False
+        self.refuses_dots = False
         self.endpoint = endpoint
         self._secret = secret
         self._http = Http(endpoint)

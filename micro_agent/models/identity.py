@@ -16,11 +16,12 @@ class Traits:
 
     refuses_tools: bool = False
     refuses_schema: bool = False
+    refuses_dots: bool = False
     context_limit: int | None = None
 
 
 def traits_of(lm: Any) -> Any:
-    """Where a model's ``refuses_tools``, ``refuses_schema`` and lengths of context stand: on our engines or beside it.
+    """Where it stands what a model's server refuses, and how long its context is: on our engines or beside the model.
 
     Ask before the LM is copied: its copies share the answer.
     """

@@ -41,6 +41,7 @@ class LiteLLMEngine:
     provider = "litellm"
     refuses_tools = False
     refuses_schema = False
+    refuses_dots = False
     supports_function_calling = True
     supports_response_schema = True
     supported_params = frozenset({"tools", "tool_choice", "response_format"})

@@ -42,6 +42,7 @@ class MockEngine:
     default_mode: Mode = "native"
     refuses_tools = False
     refuses_schema = False
+    refuses_dots = False
     supports_function_calling = True
     supports_response_schema = True
     supported_params = frozenset({"tools", "tool_choice", "response_format"})

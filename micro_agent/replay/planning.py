@@ -27,6 +27,7 @@ class _Model:
 
     refuses_tools = False
     refuses_schema = False
+    refuses_dots = False
 
     def __init__(self, name: str | None) -> None:
         self.model = name or "recorded"
@@ -105,15 +106,17 @@ class RecordedPlanner(Planner):
         if self._recorded is None:
             raise NoReply
         recorded = self._recorded.request.get("sha256")
-        if recorded in (None, self._adapter.last.request["sha256"]) or self.mode == "native":
+        if recorded in (None, self._adapter.last.request["sha256"]):
             return
-        # Whether the server takes a schema is not on record, but its digest is.
-        before, taken = self._adapter, self._model.refuses_schema
-        self._model.refuses_schema = not taken
+        # What the server refused is not on record, but the digest of what it was sent is.
+        trait = "refuses_dots" if self.mode == "native" else "refuses_schema"
+        before, refused = self._adapter, getattr(self._model, trait)
+        setattr(self._model, trait, not refused)
         self._wire()
         self._render(inputs)
         if self._adapter.last.request["sha256"] != recorded:
-            self._adapter, self._model.refuses_schema = before, taken
+            self._adapter = before
+            setattr(self._model, trait, refused)
 
     def _render(self, inputs: Mapping[str, Any]) -> None:
         fields, self._views = {"question": inputs["question"], "steps": inputs["steps"]}, inputs["steps"]

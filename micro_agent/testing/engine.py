@@ -37,6 +37,7 @@ class ScriptedEngine:
     supported_params = frozenset({"tools", "tool_choice", "response_format"})
     refuses_tools = False
     refuses_schema = False
+    refuses_dots = False
 
     def __init__(self, script: Script, mode: Mode):
         self.default_mode: Mode = mode

@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"<\|tools_prefix\|>")
-_END = re.compile(r"\s*+<\|tools_suffix\|>")
+_END = re.compile(r"<\|tools_suffix\|>")
 _MARKUP = Markup("apertus", ("<|tools_prefix|>",), _BEGIN, _END, keyed=True)
 
 

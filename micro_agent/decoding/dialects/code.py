@@ -15,7 +15,7 @@ _BEGIN = re.compile(
     r"<\|python_tag\|>|>>>python\n"
     r"|to=python(?:\s*+<\|channel\|>\w{1,20})?(?:\s*+<\|constrain\|>)?(?:\s*+code)?\s*+<\|message\|>"
 )
-_END = re.compile(rf"\s*+(?:<\|(?:eo[mt]_id|call|end|return)\|>|>>>|{TURN.pattern}|\Z)", re.MULTILINE)
+_END = re.compile(rf"<\|(?:eo[mt]_id|call|end|return)\|>|>>>|{TURN.pattern}", re.MULTILINE)
 
 
 def read(source: Source) -> Decision | None:
@@ -26,8 +26,9 @@ def read(source: Source) -> Decision | None:
     if not found:
         return None
     start = found[0].end()
-    stop = _END.search(source.text, start).start()  # pyright: ignore[reportOptionalMemberAccess] the end is an end
-    code = source.text[start:stop]
+    end = _END.search(source.text, start)
+    code = source.text[start : end.start() if end else len(source.text)].rstrip()
+    stop = start + len(code)
     span, unfinished = (found[0].start(), stop), source.cut_off and stop == len(source.text)
     return decided(
         [Shape("python", {"code": code}, "explicit")], source, dialect="code", span=span, unfinished=unfinished

@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"<\|START_ACTION\|>|(?:^|(?<=>))Action:\s*+(?:```\w*\s*+)?(?=\[\s*\{)", re.MULTILINE)
-_END = re.compile(r"\s*+(?:```|<\|END_ACTION\|>)")
+_END = re.compile(r"```|<\|END_ACTION\|>")
 _MARKUP = Markup("command_r", ("Action:", "<|START_ACTION|>"), _BEGIN, _END)
 
 

@@ -24,7 +24,7 @@ _BEGIN = re.compile(
     rf"function\s{{0,9}}{_SEPARATOR}\s*+(?P<name>{_NAME})|(?P<name_first>{_NAME})\s{{0,9}}{_SEPARATOR})"
 )
 _SECTION_END = re.compile(_token("tool", "calls", "end"))
-_END = re.compile(rf"\s*+{_token('tool', 'call', 'end')}(?:\s*+{_SECTION_END.pattern})?")
+_END = re.compile(rf"{_token('tool', 'call', 'end')}(?:\s*+{_SECTION_END.pattern})?")
 _MARKUP = Markup("deepseek", ("sep｜>", "sep|>"), _BEGIN, _END, opening=_OPENING, section_end=_SECTION_END)
 
 

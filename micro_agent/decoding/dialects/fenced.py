@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"```(?:tool|function|action)s?(?:[_ -]?(?:call|use|code|request)s?)?[ \t]*+\n", re.IGNORECASE)
-_END = re.compile(r"\s*+```")
+_END = re.compile(r"```")
 _MARKUP = Markup("fenced", ("```",), _BEGIN, _END)
 
 

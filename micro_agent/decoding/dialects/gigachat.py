@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"(?:<\|message_sep\|>\s*+)?function call<\|role_sep\|>|<\|function_call\|>")
-_END = re.compile(r"\s*+(?:<\|message_sep\|>|</s>)")
+_END = re.compile(r"<\|message_sep\|>|</s>")
 _MARKUP = Markup("gigachat", ("<|role_sep|>", "<|function_call|>"), _BEGIN, _END)
 
 

@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"<\|?tool_call\|?>(?=\s*\[)")
-_END = re.compile(r"\s*+(?:</tool_call>|<\|/?tool_call\|>(?!\s*[\[{])|<\|end_of_text\|>)")
+_END = re.compile(r"</tool_call>|<\|/?tool_call\|>(?!\s*[\[{])|<\|end_of_text\|>")
 _MARKUP = Markup("granite", ("tool_call",), _BEGIN, _END)
 
 

@@ -20,7 +20,7 @@ _BEGIN = re.compile(
     rf"{_TO.format('name')}{_CHANNEL}{_TYPE}\s*+<\|message\|>"
     rf"|\b(?:commentary|analysis)\s{{1,9}}{_TO.format('name_bare')}{_TYPE}\s*+(?={{))"
 )
-_END = re.compile(r"\s*+<\|(?:call|end|return)\|>")
+_END = re.compile(r"<\|(?:call|end|return)\|>")
 _MARKUP = Markup("harmony", ("to=",), _BEGIN, _END)
 
 

@@ -17,7 +17,7 @@ _WORDS = (
 _BEGIN = re.compile(rf"<\|{_WORDS}\|?>|<{_WORDS}>", re.IGNORECASE)
 _CLOSED = r"(?:\w{1,20}[:_-])?(?:tool|function|action|call)\w{0,20}"
 _END = re.compile(  # an opening tag closes as well, where nothing follows that it may open
-    rf"\s*+(?:(?:</|<\|/){_CLOSED}(?:\|?>|(?=\s*\Z))|<\|?{_CLOSED}\|?>(?!\s*+(?:```\w*\s*+)?[{{\[\"])|<\|im_end\|>)",
+    rf"(?:</|<\|/){_CLOSED}(?:\|?>|(?=\s*\Z))|<\|?{_CLOSED}\|?>(?!\s*+(?:```\w*\s*+)?[{{\[\"])|<\|im_end\|>",
     re.IGNORECASE,
 )
 _MARKUP = Markup("hermes", ("tool", "Tool", "TOOL", "function", "FUNCTION", "action", "ACTION"), _BEGIN, _END)

@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"(?:<\|im_start\|>assistant)?\s?-> tool/function_call")
-_END = re.compile(r"\s*+<\|(?:im_end|stop)\|>")
+_END = re.compile(r"<\|(?:im_end|stop)\|>")
 _MARKUP = Markup("hyperclova", ("tool/function_call",), _BEGIN, _END)
 
 

@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"(?:<\|message_model\|>[\w.-]{0,128}+)?<\|content_invoke_tool_json\|>")
-_END = re.compile(r"\s*+<\|end_message\|>")
+_END = re.compile(r"<\|end_message\|>")
 _MARKUP = Markup("inkling", ("<|content_invoke_tool_json|>",), _BEGIN, _END)
 
 

@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"<\|action_start\|>\s*+(?:<\|(?:plugin|interpreter)\|>)?")
-_END = re.compile(r"\s*+<\|action_end\|>")
+_END = re.compile(r"<\|action_end\|>")
 _MARKUP = Markup("internlm", ("<|action_start|>",), _BEGIN, _END)
 
 

@@ -11,7 +11,7 @@ _BEGIN = re.compile(
     r"(?:<\|tool_calls?_section_begin\|>\s*+)?(?:<\|tool_call_begin\|>\s*+)?"
     r"(?:functions\.)?(?<![\w/-])(?P<name>[A-Za-z_][\w./-]{0,127}+)(?::\d{1,6})?\s{0,9}<\|tool_call_argument_begin\|>"
 )
-_END = re.compile(r"\s*+<\|tool_call_end\|>(?:\s*+<\|tool_calls?_section_end\|>)?")
+_END = re.compile(r"<\|tool_call_end\|>(?:\s*+<\|tool_calls?_section_end\|>)?")
 _SECTION_END = re.compile(r"<\|tool_calls?_section_end\|>")
 _MARKUP = Markup("kimi", ("<|tool_call_argument_begin|>",), _BEGIN, _END, opening=_OPENING, section_end=_SECTION_END)
 

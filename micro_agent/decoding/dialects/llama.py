@@ -11,12 +11,12 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.source import Source
 
 _TAG = re.compile(r"<\|python_tag\|>")
-_TAG_END = re.compile(r"\s*+<\|eo[mt]_id\|>")
+_TAG_END = re.compile(r"<\|eo[mt]_id\|>")
 _FUNCTION = re.compile(
     r"""</?function\s{0,3}[=(/:\s]\s{0,3}(?:name\s{0,3}=\s{0,3})?["']?(?P<name>[A-Za-z_][\w.-]{0,127}+)["']?"""
     r"""[\s)>,=(]{0,8}(?=[{\["]|</function)"""
 )
-_FUNCTION_END = re.compile(r"\s*+(?:\)?>?\s*+<[/\\]?function>?|<\|eo[mt]_id\|>)")
+_FUNCTION_END = re.compile(r"(?:\)>?\s*+|>\s*+)?<[/\\]?function>?|<\|eo[mt]_id\|>")
 _BUILT_IN = Markup("llama", ("<|python_tag|>",), _TAG, _TAG_END)
 _CUSTOM = Markup("llama", ("<function", "</function"), _FUNCTION, _FUNCTION_END)
 

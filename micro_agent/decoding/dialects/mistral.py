@@ -16,7 +16,7 @@ _BEGIN = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(_MARKER, re.IGNORECASE)
-_END = re.compile(r"\s*+(?:\[/TOOL_CALLS?\]|\[END_TOOL_REQUEST\]|\[unused12\]|</s>)", re.IGNORECASE)
+_END = re.compile(r"\[/TOOL_CALLS?\]|\[END_TOOL_REQUEST\]|\[unused12\]|</s>", re.IGNORECASE)
 _MARKUP = Markup("mistral", ("[TOOL_", "[tool_", "[unused11]"), _BEGIN, _END, opening=_OPENING)
 
 
