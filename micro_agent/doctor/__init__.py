@@ -33,8 +33,7 @@ def examine(asked: Target, settings: Settings, *, mode: str = "auto", traces_dir
     """
     target = None
     seen: list[str] = []
-    notes: list[str] = []
-    for found in served(asked, settings, timeout_s=timeout_s, notes=notes):
+    for found in served(asked, settings, timeout_s=timeout_s):
         if isinstance(found, Target):
             target = found
         else:

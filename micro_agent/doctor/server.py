@@ -1,6 +1,6 @@
 """What the model's server says without being asked to think: that it is there, its models, its context."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from micro_agent.doctor.check import Check, fail, ok, skip, warn
@@ -9,10 +9,10 @@ from micro_agent.models.lookup import LookupFailed, look_up
 from micro_agent.models.settings import Settings, is_public_openai
 
 
-def served(asked: Target, settings: Settings, *, timeout_s: float, notes: list[str]) -> Iterator[Check | Target]:
+def served(asked: Target, settings: Settings, *, timeout_s: float) -> Iterator[Check | Target]:
     """The checks of provider and model; then the target, if it can be asked."""
     try:
-        target = choose(asked, settings, fallback=False, announce=notes.append, probe_s=timeout_s)
+        target = choose(asked, settings, fallback=False, announce=lambda _: None, probe_s=timeout_s)
     except UnusableError as error:
         reason, _, advice = str(error).partition(": ")
         absent = asked.provider == "ollama" and " has no model" in reason
@@ -52,17 +52,19 @@ def _openai(target: Target, timeout_s: float) -> Iterator[Check | Target]:
         yield target
         return
     yield ok("provider", f"{target.base_url} answers", base_url=target.base_url)
-    names = _names(listed)
+    found = listed_model(target, _names(listed))
+    yield from [found] if found.state == "fail" else [found, target]
+
+
+def listed_model(target: Target, names: Sequence[str]) -> Check:
+    """Whether the model is among those that the server lists. Only OpenAI itself is known to have no others."""
     if target.model in names:
-        yield ok("model", f"{target.model} is there", model=target.model)
-    elif is_public_openai(str(target.base_url)):
-        yield fail("model", f"there is no model {target.model!r} for this key", "set OPENAI_MODEL to one that it has")
-        return
-    else:  # llama.cpp answers whatever name it is called by
-        known = ", ".join(names[:5]) or "none"
-        told = f"the server does not list {target.model!r} (it lists {known})"
-        yield warn("model", told, "set OPENAI_MODEL to one of those, unless the server takes any name")
-    yield target
+        return ok("model", f"{target.model} is there", model=target.model)
+    if is_public_openai(str(target.base_url)):
+        return fail("model", f"there is no model {target.model!r} for this key", "set OPENAI_MODEL to one that it has")
+    known = ", ".join(names[:5]) or "none"  # llama.cpp answers whatever name it is called by
+    told = f"the server does not list {target.model!r} (it lists {known})"
+    return warn("model", told, "set OPENAI_MODEL to one of those, unless the server takes any name")
 
 
 def _names(listed: Any) -> list[str]:

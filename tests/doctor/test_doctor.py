@@ -2,12 +2,19 @@
 
 import json
 import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from micro_agent.doctor import Check, examine
+from micro_agent.doctor.folders import folder
+from micro_agent.doctor.server import listed_model, ollama_context
 from micro_agent.models.fallback import Target
 from micro_agent.models.settings import Settings
 from micro_agent.testing import ModelServer, Received, Reply, call, error, hang, raw, text
@@ -184,19 +191,18 @@ def test_the_context_that_is_asked_for_is_held_against_the_model_s(
     assert word in f"{checks['context'].told} {checks['context'].advice}"
 
 
-@pytest.mark.parametrize(("status", "told", "advice"), [
-    (401, "refuses the key", "OPENAI_API_KEY"), (404, "lists no models", "/v1"),
-])  # fmt: skip
-def test_what_a_compatible_server_answers_to_a_listing_is_told(status: int, told: str, advice: str, tmp_path: Path):
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-    from threading import Thread
+@contextmanager
+def answering(status: int) -> Generator[str]:
+    """The address of a server that has this answer for everything."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_error(status)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(b"{}")
 
         def do_POST(self) -> None:
-            self.send_error(status)
+            self.do_GET()
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -205,13 +211,60 @@ def test_what_a_compatible_server_answers_to_a_listing_is_told(status: int, told
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:
-            asked = Target("openai", "m", f"http://127.0.0.1:{server.server_port}", "k")
-            first = next(iter(examine(asked, settings(tmp_path), timeout_s=2)))
+            yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()
-    assert told in first.told
-    assert advice in str(first.advice)
+
+
+def test_a_key_that_is_refused_ends_the_examination_of_the_model(tmp_path: Path):
+    with answering(401) as url:
+        checks = looked(Target("openai", "m", url, "k"), settings(tmp_path), timeout_s=2)
+    assert checks["provider"].state == "fail"
+    assert "refuses the key" in checks["provider"].told
+    assert "OPENAI_API_KEY" in str(checks["provider"].advice)
+    assert checks["tools"].state == "skip"
+
+
+def test_a_server_that_lists_no_models_is_asked_all_the_same(tmp_path: Path):
+    with answering(404) as url:
+        checks = looked(Target("openai", "m", url, "k"), settings(tmp_path), timeout_s=2)
+    assert checks["provider"].state == "warn"
+    assert "/v1" in str(checks["provider"].advice)
+    assert states(checks)["model"] == "skip"
+    assert checks["tools"].state == "fail"
+    assert "ask" in str(checks["tools"].advice)
+
+
+def test_only_openai_itself_is_known_to_have_no_other_models():
+    asked = Target("openai", "gpt-0", "https://api.openai.com/v1", "k")
+    assert listed_model(asked, ["gpt-1"]).state == "fail"
+    assert listed_model(asked, ["gpt-0"]).state == "ok"
+    assert listed_model(replace(asked, base_url="http://127.0.0.1:8080/v1"), []).state == "warn"
+
+
+def test_a_context_that_nobody_tells_is_a_warning(tmp_path: Path):
+    with ModelServer(good) as server:
+        checks = looked(Target("openai", "scripted", server.openai_url, "k"), settings(tmp_path))
+    assert checks["context"].state == "warn"
+    assert "CONTEXT_LENGTH" in str(checks["context"].advice)
+    assert checks["context"].data == {"context_length": None}
+
+
+@pytest.mark.parametrize(("status", "word"), [(404, "HTTP 404"), (200, "does not say")])
+def test_an_ollama_that_does_not_show_the_model_s_context_leaves_it_unknown(status: int, word: str, tmp_path: Path):
+    with answering(status) as url:
+        found = ollama_context(Target("ollama", "scripted", url), settings(tmp_path), timeout_s=2)
+    assert found.state == "warn"
+    assert word in found.told
+    assert found.data["context_length"] is None
+
+
+def test_a_reasoning_model_gets_no_bound_that_its_thoughts_would_use_up(tmp_path: Path):
+    with ModelServer(good, models=("gpt-5-mini",)) as server:
+        looked(Target("openai", "gpt-5-mini", server.openai_url, "k"), settings(tmp_path))
+        bounds = [[key for key in chat.body or {} if "max" in key] for chat in server.chats]
+    assert bounds == [[], [], []]
 
 
 def test_a_name_that_the_server_does_not_list_is_a_warning_only(tmp_path: Path):
@@ -244,3 +297,9 @@ def test_a_folder_that_cannot_be_written_fails_and_names_its_setting(tmp_path: P
     assert checks["traces"].state == "fail"
     assert "TRACES_DIR" in str(checks["traces"].advice)
     assert checks["state"].state == "ok"
+
+
+def test_a_disk_that_is_nearly_full_is_a_warning(tmp_path: Path):
+    found = folder("traces", tmp_path, "TRACES_DIR", little=10**18)
+    assert (found.state, found.data["path"]) == ("warn", str(tmp_path))
+    assert "free some space" in str(found.advice)
