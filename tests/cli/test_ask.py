@@ -70,6 +70,14 @@ def test_ollama_by_the_environment_with_a_question_from_a_pipe_that_is_not_all_u
     assert cli.trace()["mode"] == "json"
 
 
+def test_a_reply_that_is_cut_off_is_a_matter_of_the_run_and_no_warning(cli: "Cli"):
+    with ModelServer([text("It is", finish_reason="length"), text("A good day.")]) as server:
+        done = cli("ask", "What is it like?", "--base-url", server.openai_url, "--model", "scripted")
+    assert (done.code, done.out) == (0, "A good day.\n")
+    assert "truncated" not in done.err
+    assert [step["tool"] for step in cli.trace()["steps"]] == ["⛔️malformed_decision"]
+
+
 def test_a_stream_prints_text_as_it_comes_and_steps_aside(cli: "Cli"):
     script = [call("calculator", {"expression": "2*8"}, text="Let me see."), text("It is 16.")]
     with ModelServer(script) as server:
