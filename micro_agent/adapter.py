@@ -33,19 +33,20 @@ class DecisionAdapter(dspy.Adapter):
         self, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[View], inputs: View
     ) -> list[dict[str, Any]]:
         """Ask for one decision. Returns one completion, ``{"decision": {…}}``."""
-        return self._read(lm(self._request(lm, lm_kwargs, signature.instructions, demos, inputs)), lm_kwargs)
+        return self._read(lm(self._request(lm, lm_kwargs, signature, demos, inputs)), lm_kwargs)
 
     async def acall(
         self, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[View], inputs: View
     ) -> list[dict[str, Any]]:
         """The same, awaited."""
-        request = self._request(lm, lm_kwargs, signature.instructions, demos, inputs)
+        request = self._request(lm, lm_kwargs, signature, demos, inputs)
         return self._read(await lm.acall(request), lm_kwargs)
 
     def _request(
-        self, lm: dspy.LM, lm_kwargs: Mapping[str, Any], instructions: str, demos: Sequence[View], inputs: View
+        self, lm: dspy.LM, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[View], inputs: View
     ) -> Request:
-        self.page.open(instructions, demos)
+        if not self.page.begun:
+            self.page.open(signature.instructions, demos)
         self.page.render(inputs["question"], inputs["steps"])
         settings = {**lm.kwargs, **lm_kwargs}
         settings = {key: settings[key] for key in SETTINGS if settings.get(key) is not None}

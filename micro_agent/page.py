@@ -21,15 +21,19 @@ class Page:
         self._tools, self._format = tools, response_format
         self._head, self._rendered = -1, 0
 
+    @property
+    def begun(self) -> bool:
+        """Whether the head is there."""
+        return self._head >= 0
+
     def open(self, instructions: str, demos: Sequence[View]) -> None:
-        """Render the head, once."""
-        if self._head < 0:
-            self.system = encodable(self.wire.system(instructions, self._tools))
-            told = self.wire.tools(self._tools)
-            self.chain.begin(self.system, [[one.name, one.description, one.parameters] for one in told], self._format)
-            for number, demo in enumerate(demos):
-                self._append(demo_of(self.wire, number, demo))
-            self._head = len(self.messages)
+        """Render the head."""
+        self.system = encodable(self.wire.system(instructions, self._tools))
+        told = self.wire.tools(self._tools)
+        self.chain.begin(self.system, [[one.name, one.description, one.parameters] for one in told], self._format)
+        for number, demo in enumerate(demos):
+            self._append(demo_of(self.wire, number, demo))
+        self._head = len(self.messages)
 
     def render(self, question: str, steps: Sequence[View]) -> int:
         """Render what is new of ``steps``; the estimated tokens of the whole request. The head must be there."""
