@@ -59,7 +59,10 @@ def header_of(read: Iterator[Entry], path: Path) -> Header:
         StorageError: There is none, it is no header, or it is of a newer version.
     """
     first = next(read, None)
-    if first is None or first.data.get("kind") != "header":
+    if first is None:
+        told = "it does not begin with a header. If an eval was killed as it began, delete it and start again"
+        raise StorageError(f"{path} is no result file: {told}")
+    if first.data.get("kind") != "header":
         raise StorageError(f"{path} is no result file: it does not begin with a header")
     version = first.data.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:

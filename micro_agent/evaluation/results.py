@@ -6,6 +6,7 @@ key (task and epoch) the later one counts.
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -75,8 +76,9 @@ class ResultFile:
             _hold(descriptor, target)
             file._write(header)
         except BaseException:
-            target.unlink()
             file.close()
+            with suppress(OSError):  # the first error says more
+                target.unlink()
             raise
         return file
 
