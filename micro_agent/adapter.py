@@ -65,7 +65,9 @@ class DecisionAdapter(dspy.Adapter):
         tokens: tuple[int | None, int | None] = (None, None), model: str | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Read a reply to the latest request into `last`. Returns the completion."""
-        decision = named_back(decode(reply, self._offered, native=self.wire.mode == "native"), self.wire.names)
+        decision = named_back(
+            decode(reply, self._offered, native=self.wire.mode == "native", coerce=False), self.wire.names
+        )
         self.last = LMCall(
             reply=reply.as_dict(), finish_reason=reply.finish_reason, model=model, mode=self.wire.mode,
             settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1],

@@ -13,6 +13,7 @@ from micro_agent.decoding.decision import (
     ToolCalls,
     ToolSpec,
 )
+from micro_agent.decoding.fitting import fitted
 from micro_agent.decoding.native import read_calls
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.text import read_text
@@ -32,7 +33,9 @@ __all__ = [
 ]
 
 
-def decode(reply: ModelReply, tools: Sequence[ToolSpec] | None, *, native: bool = False) -> Decision:
+def decode(
+    reply: ModelReply, tools: Sequence[ToolSpec] | None, *, native: bool = False, coerce: bool = True
+) -> Decision:
     """Read a reply: its native calls if it has any, else the decision in its text.
 
     Args:
@@ -40,12 +43,17 @@ def decode(reply: ModelReply, tools: Sequence[ToolSpec] | None, *, native: bool 
         tools: The tools that it may call. ``None`` when they are not known: any name counts and arguments are not
             checked. When empty, nothing can be a call.
         native: Whether they stand on the wire as such: an error then asks for a call there, else for a JSON object.
+        coerce: Whether arguments that do not fit their schema are brought to it where one reading is possible, with a
+            repair for each. The loop does without: `micro_agent.tools.prepare` does it there, and says so in the step.
 
     Returns:
-        Calls with the arguments as the model gave them (coercing them is the loop's part), a final answer, or an
-        error. It takes under 50 ms for 100 KB of text.
+        Calls, a final answer, or an error. It takes under 50 ms for 100 KB of text.
     """
-    offer = Offer(tools, native=native)
+    decision = _read(reply, Offer(tools, native=native))
+    return fitted(decision, Offer(tools)) if coerce else decision
+
+
+def _read(reply: ModelReply, offer: Offer) -> Decision:
     if reply.calls:
         return read_calls(reply, offer)
     thought_only = bool(reply.reasoning) and not reply.text.strip()  # in a field of its own; said as of one in the text
@@ -54,4 +62,4 @@ def decode(reply: ModelReply, tools: Sequence[ToolSpec] | None, *, native: bool 
 
 def decode_text(text: str, tools: Sequence[ToolSpec] | None) -> Decision:
     """Read text alone, as `decode` reads that of a reply which ended by itself."""
-    return read_text(text, None, Offer(tools))
+    return decode(ModelReply(text=text), tools)

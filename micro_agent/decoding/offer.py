@@ -9,7 +9,7 @@ from micro_agent.decoding.repair import Allowance
 from micro_agent.decoding.typed import types
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools import Tool, check, resolve
-from micro_agent.tools.arguments import Faults
+from micro_agent.tools.arguments import Accepted, Faults
 from micro_agent.tools.faults import find_faults
 from micro_agent.tools.names import closest
 
@@ -49,6 +49,11 @@ class Offer:
         """The tool of exactly this name, if it is known."""
         return next((tool for tool in self.tools or () if tool.name == name), None)
 
+    def properties(self, name: str) -> frozenset[str]:
+        """The arguments that the tool of this name has; none where its schema is none or does not say."""
+        tool = _as_tool(spec) if (spec := self.tool(name)) is not None else None
+        return frozenset(tool.schema.root.get("properties", {})) if tool is not None else frozenset()
+
     @property
     def unchecked(self) -> bool:
         """Whether there were too many values already, so that arguments count as fitting unseen."""
@@ -75,6 +80,12 @@ class Offer:
             known = {key: value for key, value in args.items() if key in allowed}
             return None if not isinstance(check(checked, known), Faults) else found.message
         return found.message
+
+    def coerced(self, name: str, args: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """``args`` as the tool of this name takes them and what was done for it: as they are, nothing, if unknown."""
+        checked = self._checked(name, args)
+        found = check(checked, args) if checked is not None else None
+        return (found.args, found.coercions) if isinstance(found, Accepted) else (args, [])
 
     def misfits(self, name: str, args: dict[str, Any]) -> bool:
         """Whether ``args`` are known not to fit as they are, without any coercion."""

@@ -1,0 +1,61 @@
+"""Arguments of a wrong type, as somebody gets them who reads a reply without the loop."""
+
+from typing import Any
+
+import pytest
+
+from micro_agent import Tool
+from micro_agent.decoding import ModelReply, RawCall, ToolCall, ToolCalls, decode, decode_text
+
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer"},
+        "loud": {"type": "boolean"},
+        "words": {"type": "array", "items": {"type": "string"}},
+    },
+}
+SHOUT = Tool("shout", "Shouts.", PARAMETERS, print)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant", "kind"),
+    [
+        ('{"count": "3"}', {"count": 3}, "number_string"),
+        ('{"loud": "true"}', {"loud": True}, "boolean_string"),
+        ('{"words": "hey"}', {"words": ["hey"]}, "wrapped_in_list"),
+    ],
+)
+def test_what_the_schema_leaves_one_reading_of_is_brought_to_it_and_recorded(given: str, meant: Any, kind: str):
+    text = f'{{"name": "shout", "arguments": {given}}}'
+    read = decode_text(text, [SHOUT])
+    assert isinstance(read, ToolCalls)
+    assert read.calls == [ToolCall("shout", meant)]
+    assert [one.kind for one in read.repairs] == [kind]
+    assert decode(ModelReply(text=text), [SHOUT]) == read
+
+
+def test_native_calls_as_well():
+    read = decode(ModelReply(calls=(RawCall("shout", '{"count": "3"}', "c1"),)), [SHOUT])
+    assert isinstance(read, ToolCalls)
+    assert read.calls == [ToolCall("shout", {"count": 3}, "c1")]
+
+
+@pytest.mark.parametrize("args", ['{"count": "many"}', '{"count": "3", "volume": 11}'])
+def test_what_cannot_be_is_left_as_the_model_gave_it(args: str):
+    read = decode(ModelReply(calls=(RawCall("shout", args, "c1"),)), [SHOUT])
+    asis = decode(ModelReply(calls=(RawCall("shout", args, "c1"),)), [SHOUT], coerce=False)
+    assert read == asis
+    assert isinstance(read, ToolCalls)
+
+
+def test_without_tools_nothing_is_known_of_types():
+    read = decode_text('{"name": "shout", "arguments": {"count": "3"}}', None)
+    assert isinstance(read, ToolCalls)
+    assert read.calls == [ToolCall("shout", {"count": "3"})]
+
+
+def test_the_loop_does_it_itself():
+    read = decode(ModelReply(text='{"name": "shout", "arguments": {"count": "3"}}'), [SHOUT], coerce=False)
+    assert isinstance(read, ToolCalls)
+    assert (read.calls, read.repairs) == ([ToolCall("shout", {"count": "3"})], [])
