@@ -10,11 +10,10 @@ from dspy.lm15 import Config, Request, Response
 
 from micro_agent.decoding import DecodeError, Final, ModelReply, decode
 from micro_agent.models.reply import answered_by, reply_of, usage_of
-from micro_agent.page import Page
 from micro_agent.run import LMCall
 from micro_agent.tools import Tool
-from micro_agent.wire_names import named_back, renamed
-from micro_agent.wires import SETTINGS, NativeWire, View
+from micro_agent.wires import SETTINGS, NativeWire, Page, View
+from micro_agent.wires.names import named_back, renamed
 
 
 class DecisionAdapter(dspy.Adapter):

@@ -22,8 +22,8 @@ from micro_agent.models.prices import Price, cost
 from micro_agent.resampling import Tries
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
-from micro_agent.wire_names import undotted
 from micro_agent.wires import JsonWire, NativeWire
+from micro_agent.wires.names import undotted
 
 
 class _Plan(dspy.Signature):

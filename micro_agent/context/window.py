@@ -16,7 +16,7 @@ from micro_agent.effects import Failure, Trimmed
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, Run, Step
 
 if TYPE_CHECKING:
-    from micro_agent.page import Page
+    from micro_agent.wires import Page
 
 FIRST_TURNS, MORE_TURNS = 8, 3
 """So many turns are to fit before the first trim, and so many more after each: trims become rare in a long run."""

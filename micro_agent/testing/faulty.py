@@ -1,12 +1,11 @@
 """`FaultyLM`: any model with some of its replies damaged, to measure how tools and prompts hold up."""
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.testing.damage import checked
+from micro_agent.testing.damages import Damages
 
 if TYPE_CHECKING:
     import dspy
@@ -14,35 +13,7 @@ if TYPE_CHECKING:
     class FaultyModel(dspy.LM):
         """What `FaultyLM` makes: a copy of the model, with a record."""
 
-        damages: "Damages"
-
-
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """One reply that was damaged."""
-
-    call: int
-    """The number of the reply, from 0, among all that came."""
-    name: str
-    """The class of the damage."""
-    before: dict[str, Any]
-    """``text``, ``reasoning``, ``tool_calls`` as the model said it."""
-    after: dict[str, Any]
-
-
-class Damages(list[Damaged]):
-    """What was damaged so far, by a `FaultyLM` and all its copies, in the order in which the replies came."""
-
-    replies: int = 0
-    """All replies that came, damaged or not."""
-
-    @property
-    def by_class(self) -> dict[str, int]:
-        """How many of each class, most first."""
-        return dict(Counter(one.name for one in self).most_common())
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
+        damages: Damages
 
 
 def FaultyLM(  # noqa: N802 - what it makes is an object

@@ -18,7 +18,7 @@ from micro_agent.models import scope
 from micro_agent.models.reply import Wire, reply_of, response_of, usage_of
 from micro_agent.testing.damage import damaged
 from micro_agent.testing.damage.said import as_json
-from micro_agent.testing.faulty import Damaged, Damages
+from micro_agent.testing.damages import Damaged, Damages
 from micro_agent.testing.wire import pieces
 
 _SEEN_BY_TOOLS = "Tool ["

@@ -12,12 +12,11 @@ from micro_agent import Limits, MicroAgent, Run, tool
 from micro_agent.context import Window
 from micro_agent.demos import instructions
 from micro_agent.models.settings import Settings
-from micro_agent.page import Page
 from micro_agent.run import CONTEXT_TRIMMED, Mode
 from micro_agent.testing import Received, Reply, ScriptedLM, calls, decision, final, text
 from micro_agent.testing.truncation import prompt_tokens
 from micro_agent.tools import Tool, toolset
-from micro_agent.wires import JsonWire, NativeWire
+from micro_agent.wires import JsonWire, NativeWire, Page
 
 LETTERS = "A sentence of plain words, 42 digits and {signs}. Größe. 人人生而自由。 "
 

@@ -7,6 +7,7 @@ from jsonschema import Draft202012Validator
 
 from micro_agent import MicroAgent, Run, Step, Tool
 from micro_agent.context.views import view_of
+from micro_agent.encoding import as_json, encodable
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
     CONTEXT_TRIMMED,
@@ -19,7 +20,7 @@ from micro_agent.run import (
     Mode,
 )
 from micro_agent.testing import ScriptedLM, call, calls, decision, final, text
-from micro_agent.wires import JsonWire, NativeWire, as_json, decision_schema, encodable, shown
+from micro_agent.wires import JsonWire, NativeWire, decision_schema, shown
 
 TREE = {"type": "object", "properties": {"t": {"$ref": "#/$defs/t"}}, "$defs": {"t": {"type": "object"}}}
 

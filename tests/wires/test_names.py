@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micro_agent.wire_names import undotted
+from micro_agent.wires.names import undotted
 
 NAMES = st.text("ab._", min_size=1, max_size=4) | st.text("ab._", min_size=62, max_size=64)
 

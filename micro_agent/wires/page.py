@@ -7,9 +7,12 @@ the head, which is what comes before the question: instructions, tools and demos
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from micro_agent.chain import Chain, message_tokens
+from micro_agent.context.views import View
+from micro_agent.encoding import encodable
 from micro_agent.tools import Tool
-from micro_agent.wires import NativeWire, View, demo_of, encodable, plain, turns_of
+from micro_agent.wires.chain import Chain, message_tokens
+from micro_agent.wires.native import NativeWire
+from micro_agent.wires.turns import demo_of, turns_of
 
 
 class Page:
@@ -61,4 +64,10 @@ class Page:
 
 
 def _data(message: Any) -> list[Any]:
-    return [message.role, *map(plain, message.parts)]
+    return [message.role, *map(_plain, message.parts)]
+
+
+def _plain(part: Any) -> list[Any]:
+    """A message's part as JSON-able data, for digests."""
+    fields = [getattr(part, name, None) for name in ("id", "name", "input", "text")]
+    return [part.type, *fields, *map(_plain, getattr(part, "content", ()))]

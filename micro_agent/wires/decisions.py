@@ -1,0 +1,72 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+"""Decisions as JSON objects in the text."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dspy.lm15 import Config, FunctionTool, Message
+
+from micro_agent.context.views import View
+from micro_agent.demos import json_form
+from micro_agent.encoding import as_json
+from micro_agent.run import POLICY_VIOLATION, Mode
+from micro_agent.tools import Tool
+from micro_agent.wires.native import NativeWire
+from micro_agent.wires.said import asked, shown
+
+
+class JsonWire(NativeWire):
+    """Tools described in the system prompt, one JSON object a reply, observations as user messages."""
+
+    mode: Mode = "json"
+
+    def system(self, instructions: str, tools: Sequence[Tool]) -> str:
+        """The system prompt, with the form of a decision and the tools."""
+        lines = [f"- {t.name}: {t.description}\n  args: {as_json(t.parameters)}" for t in tools]
+        return "\n".join([instructions, json_form(), "Tools:", *(lines or ["(none)"])])
+
+    def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
+        """None: they stand in the system prompt."""
+        return ()
+
+    def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:
+        """The schema of a decision."""
+        return {"type": "json_schema", "name": "decision", "schema": decision_schema(tools)}
+
+    def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
+        """The settings of a request. Where a call is required, a server that can hold the reply to it is told so."""
+        sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
+        if response_format is not None and sampling != settings:
+            *calls, _ = response_format["schema"]["anyOf"]
+            response_format = {**response_format, "schema": {"anyOf": calls}}
+        return Config(**sampling, response_format=response_format)
+
+    def answer(self, text: str) -> Message:
+        """A final answer in the form of a decision."""
+        return Message.assistant(as_json({"final": {"answer": text}}))
+
+    def decided(self, step: View, demo: int) -> Iterator[Message]:
+        """The call that a demo ends with."""
+        yield Message.assistant(as_json({"tool": dict(zip(("name", "args"), asked(step), strict=True))}))
+
+    def calls(self, steps: Sequence[View], ids: Sequence[str], notes: Sequence[str]) -> Iterator[Message]:
+        """Each call as a decision of its own, its result as a user message."""
+        for step in steps:
+            name, args = asked(step)
+            yield Message.assistant(as_json({"tool": {"name": name, "args": args}}))
+            said = shown(step) if step["tool"] == POLICY_VIOLATION else f"Tool [{name}] output:\n{shown(step)}"
+            yield Message.user("\n\n".join([said, *(notes if step is steps[-1] else ())]))
+
+
+def decision_schema(tools: Sequence[Tool]) -> dict[str, Any]:
+    """JSON Schema of a decision in JSON mode. Of a tool whose schema has references, only the name is held."""
+
+    def only(key: str, fields: dict[str, Any]) -> dict[str, Any]:
+        inner = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+        return {"type": "object", "properties": {key: inner}, "required": [key], "additionalProperties": False}
+
+    def args(tool: Tool) -> Any:
+        return {"type": "object"} if "$ref" in as_json(tool.parameters) else tool.parameters
+
+    calls = [only("tool", {"name": {"const": tool.name}, "args": args(tool)}) for tool in tools]
+    return {"anyOf": [*calls, only("final", {"answer": {"type": "string"}})]}

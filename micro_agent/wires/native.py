@@ -1,0 +1,73 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+"""Native tool calls on the wire."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from dspy.lm15 import Config, FunctionTool, Message, TextPart, ToolCallPart, ToolChoice, ToolResultPart
+
+from micro_agent.context.views import View
+from micro_agent.encoding import encodable
+from micro_agent.run import Mode
+from micro_agent.tools import Tool
+from micro_agent.wires.said import NO_REPLY, asked, shown
+
+SETTINGS = (
+    "temperature", "max_tokens", "top_p", "top_k", "stop", "seed", "frequency_penalty", "presence_penalty",
+    "tool_choice",
+)  # fmt: skip
+"""The settings of a model that go on the wire, as `NativeWire.config` takes them."""
+
+
+class NativeWire:
+    """Tools on the wire as JSON Schema, results as ``role=tool`` messages."""
+
+    mode: Mode = "native"
+
+    def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.names = names
+        """The names of tools that are others on the wire, and which."""
+
+    def system(self, instructions: str, tools: Sequence[Tool]) -> str:
+        """The system prompt."""
+        return instructions
+
+    def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
+        """What stands on the wire as tools."""
+        return tuple(FunctionTool(name=t.name, description=t.description, parameters=t.parameters) for t in tools)
+
+    def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:
+        """What a server that can constrain decoding is to hold the reply to."""
+        return None
+
+    def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
+        """The settings of a request. ``tool_choice`` among them, if any, is ``required``: a call and no answer."""
+        sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
+        forced = None if sampling == settings else ToolChoice("required")
+        return Config(**sampling, tool_choice=forced, response_format=response_format)
+
+    def asks(self, question: str) -> Message:
+        """The question."""
+        return Message.user(encodable(question))
+
+    def answer(self, text: str) -> Message:
+        """A final answer, as the model should have said it."""
+        return Message.assistant(encodable(text) or NO_REPLY)
+
+    def decided(self, step: View, demo: int) -> Iterator[Message]:
+        """The call that a demo ends with, and a stand-in for its result: every call on this wire wants one."""
+        return self.calls([step], [f"demo_{demo}_decision"], ())
+
+    def calls(self, steps: Sequence[View], ids: Sequence[str], notes: Sequence[str]) -> Iterator[Message]:
+        """One reply's calls, what came of each, and what the loop has to say after them."""
+        said = [TextPart(encodable(steps[0]["said"]))] if steps[0].get("said") else []
+        named = [(ident, *asked(step)) for ident, step in zip(ids, steps, strict=True)]
+        named = [(ident, self.names.get(name, name), args) for ident, name, args in named]
+        yield Message.assistant(
+            [*said, *(ToolCallPart(id=ident, name=name, input=args) for ident, name, args in named)]
+        )
+        for (ident, name, _), step in zip(named, steps, strict=True):
+            yield Message(role="tool", parts=(ToolResultPart(id=ident, content=(TextPart(shown(step)),), name=name),))
+        if notes:
+            yield Message.user("\n".join(notes))

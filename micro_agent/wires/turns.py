@@ -1,0 +1,54 @@
+"""Whole turns and demos, on either wire."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from dspy.lm15 import Message
+
+from micro_agent.context.views import View
+from micro_agent.encoding import encodable
+from micro_agent.run import CONFIRMATION_REQUIRED, WARNING
+from micro_agent.wires.native import NativeWire
+from micro_agent.wires.said import NO_REPLY, shown
+
+_NOT_SHOWN = "(not shown)"
+
+
+def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
+    """Whole turns: what a reply asked for, what came of it, then what the loop has to say."""
+    turn = -1
+    numbered = [(turn := turn if step.get("call") is None else step["call"], step) for step in steps]
+    for _, group in groupby(numbered, key=itemgetter(0)):
+        view = [step for _, step in group if step["tool"] != CONFIRMATION_REQUIRED]
+        calls = [step for step in view if _is_call(step)]
+        notes = [shown(step) for step in view if not _is_call(step)]
+        if calls:
+            yield from wire.calls(calls, [step["call_id"] for step in calls], notes)
+            continue
+        yield from (_refused_reply(wire, step) for step in view if step.get("call") is not None)
+        yield Message.user("\n\n".join(notes))
+
+
+def demo_of(wire: NativeWire, number: int, demo: View) -> Iterator[Message]:
+    """A few-shot demo, the ``number``-th, as if it were the beginning of the conversation."""
+    yield wire.asks(demo["question"])
+    steps, decision = demo["steps"], demo["decision"]
+    if not any("call" in step for step in steps):  # written by hand; recorded ones have it
+        steps = [{"call": index, "call_id": str(index), **step} for index, step in enumerate(steps)]
+    named = [{**step, "call_id": f"demo_{number}_{step['call_id']}"} if step.get("call_id") else step for step in steps]
+    yield from turns_of(wire, named)
+    if call := decision.get("tool"):
+        yield from wire.decided({"tool": call["name"], "args": call["args"], "observation": _NOT_SHOWN}, number)
+    if final := decision.get("final"):
+        yield wire.answer(final["answer"])
+
+
+def _refused_reply(wire: NativeWire, step: View) -> Message:
+    """The reply behind a step of the loop: a final answer that was not taken, or one that could not be read."""
+    answer = step["args"].get("answer")
+    return Message.assistant(encodable(step["said"]) or NO_REPLY) if answer is None else wire.answer(answer)
+
+
+def _is_call(step: View) -> bool:
+    return bool(step.get("call_id")) and step["tool"] != WARNING
