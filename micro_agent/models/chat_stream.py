@@ -100,6 +100,9 @@ class ChatAssembly:
 
     def _take(self, chunk: dict[str, Any]) -> str:
         if chunk.get("error") or self._is_error:
+            if self._finish == "length":  # OpenRouter says so once more, as an error
+                self.done = True
+                return ""
             error = chunk if chunk.get("error") else {"error": chunk}
             raise refused(self._sent.saying(json.dumps(error, ensure_ascii=False)))
         for name in _KEPT:

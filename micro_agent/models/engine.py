@@ -19,6 +19,8 @@ from micro_agent.models.reply import Wire, body_of, response_of
 from micro_agent.models.scope import current
 from micro_agent.run import Mode
 
+_EVENTS = (b"data:", b"event:", b": ")
+"""How server-sent events begin."""
 SUPPORTED = frozenset({"tools", "tool_choice", "response_format", "temperature", "max_tokens", "top_p", "seed", "stop"})
 
 
@@ -145,7 +147,15 @@ class HttpEngine(ABC):
         return Refusal(reply.status, "", reply.headers, self.endpoint.url, self.model, self.provider, self._secret)
 
     def body(self, reply: HttpReply | AsyncHttpReply, raw: bytes) -> dict[str, Any]:
-        """The JSON of a whole reply; raises as `body_of` does."""
+        """The JSON of a whole reply; raises as `body_of` does.
+
+        Some servers stream to who did not ask, or call a stream JSON.
+        """
+        if reply.status < 300 and raw.lstrip().startswith(_EVENTS):
+            assembly = self.assembly(self.sent(reply))
+            for line in raw.splitlines(keepends=True):
+                assembly.feed(line)
+            return assembly.body()
         return body_of(raw, self.sent(reply))
 
     def response(self, body: dict[str, Any]) -> lm15.Response:

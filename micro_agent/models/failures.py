@@ -76,7 +76,8 @@ class Failure:
 class Refusal:
     """What a server sent, perhaps instead of a reply.
 
-    ``headers`` have names in lower case. ``secret`` is the key of the request; it is masked wherever it stands.
+    ``headers`` have names in lower case. ``secret`` is the key of the request; it is masked wherever it stands,
+    unless it is too short to be one.
     """
 
     status: int
@@ -92,6 +93,7 @@ class Refusal:
         return replace(self, body=body)
 
 
+_MIN_SECRET = 8
 _REQUEST_FAULT = frozenset({400, 404, 405, 413, 415, 422, 500, 501})
 _ANY = frozenset(range(100, 600))
 _RULES: tuple[tuple[frozenset[int], re.Pattern[str] | None, type[LMError]], ...] = (
@@ -148,7 +150,7 @@ def refused(refusal: Refusal) -> LMError:
     HTTP 200 counts as the server's fault.
     """
     body = refusal.body[:MAX_BODY_CHARS]
-    if refusal.secret:
+    if refusal.secret and len(refusal.secret) >= _MIN_SECRET:  # local servers are called with keys like "x"
         body = body.replace(refusal.secret, "***")
     status, words = refusal.status, coded(body)
     if status < 300:

@@ -58,10 +58,10 @@ def aask(url: str, on_text: Callable[[str], None] | None = None, asked: lm15.Req
 both = pytest.mark.parametrize("ask", [ask, aask])
 
 
-def sse(*events: Any, end: str = "data: [DONE]\n\n") -> Reply:
+def sse(*events: Any, end: str = "data: [DONE]\n\n", content_type: str = "text/event-stream") -> Reply:
     """A stream of these events: objects become data, strings stand as they are."""
     lines = [event if isinstance(event, str) else f"data: {json.dumps(event)}\n\n" for event in events]
-    return raw(("".join(lines) + end).encode(), content_type="text/event-stream")
+    return raw(("".join(lines) + end).encode(), content_type=content_type)
 
 
 def delta(finish_reason: str | None = None, **keys: Any) -> dict[str, Any]:
@@ -323,6 +323,37 @@ def test_a_character_in_two_halves_is_one() -> None:
         sse('data: {"choices":[{"delta":{"content":"\\ud83d"}}]}\n\n', delta("stop", content="\ude00"))
     )
     assert (reply_of(response).text, said) == ("😀", ["\ufffd", "\ufffd"])
+
+
+@both
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("beginning", ["", ": ping\n\n", "event: message\n"])
+def test_a_stream_that_nobody_asked_for_or_that_is_called_json_is_read(ask: Ask, stream: bool, beginning: str) -> None:
+    events = beginning, delta(content="It is "), delta(content="four."), delta("stop")
+    said: list[str] = []
+    with ModelServer([sse(*events, content_type="application/json")]) as server:
+        response = ask(server.openai_url, said.append if stream else None)
+    assert reply_of(response).text == "It is four."
+    assert said == (["It is four."] if stream else [])
+
+
+@both
+def test_half_a_stream_that_nobody_asked_for_is_no_reply(ask: Ask) -> None:
+    half = raw(b'data: {"choices": [{"index": 0, "delta": {"content": "It is "}}]}\n\n')
+    with ModelServer([half]) as server, pytest.raises(dspy.LMTransportError):
+        ask(server.openai_url, None)
+
+
+def test_an_error_after_the_token_limit_is_the_token_limit() -> None:
+    over: dict[str, Any] = {"choices": [], "error": {"code": 400, "message": "Token limit reached"}}
+    response, said = streamed(sse(delta(content="It is"), delta("length"), over, end=""))
+    assert (response.finish_reason, reply_of(response).text, said) == ("length", "It is", ["It is"])
+
+
+def test_a_key_too_short_to_be_one_is_not_masked() -> None:
+    with ModelServer([error(400, "no such token")]) as server, pytest.raises(dspy.LMError) as caught:
+        ask(server.openai_url, None, api_key="k")
+    assert "no such token" in str(caught.value)
 
 
 def test_a_server_that_does_not_stream_is_understood() -> None:
