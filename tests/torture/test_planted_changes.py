@@ -87,7 +87,7 @@ def test_a_change_of_a_prompt_is_found(folder: Path, file: str, line: str, inste
 
 
 def test_a_change_of_what_a_model_is_told_is_found(folder: Path) -> None:
-    plant(folder, "wires.py", 'MALFORMED_DECISION: "Format: "', 'MALFORMED_DECISION: "Form: "')
+    plant(folder, "wires/said.py", 'MALFORMED_DECISION: "Format: "', 'MALFORMED_DECISION: "Form: "')
     code, verdicts = verified(folder)
     assert (code, verdicts["summary"]["differ"]) == (1, 1)
     divergence = verdicts[CUT]["divergence"]
