@@ -2,9 +2,12 @@
 
 import re
 from contextlib import suppress
+from itertools import islice
 from typing import Any, cast
 
 from micro_agent.decoding.decision import Repair
+from micro_agent.decoding.guessing import texts
+from micro_agent.decoding.misplaced import begun_again
 from micro_agent.decoding.repair import Allowance, Unreadable, exact, mend, repair
 from micro_agent.decoding.scanner import Piece, piece_at, pieces
 
@@ -12,8 +15,17 @@ _WHOLE_VALUE = re.compile(r"""(?:["'”’}\]]|\b(?:true|false|null|True|False|N
 # What cannot go on inside the object: it stands on a line of its own and begins with a word.
 _PROSE = re.compile(r"""[ \t]*+(?:```[ \t]*+)?\n\s*+[^\s"'{}\[\],:][^{}\[\]]*+""")
 
-_ENDING = re.compile(r"(?:\s|```|</s>|<[|｜]\w{1,30}[|｜]>)+\Z")
+# The same where prose goes on with brackets: no key begins with a capital letter or has a word behind it.
+_THEN_PROSE = re.compile(r"[}\]][ \t]*+\n\s*+(?=[A-Z][\w ]{1,40}[:({\[]|\w+ \w)")
+_MAX_TRIES = 8
+_GOES_ON = re.compile(r"[\"']\s*+[}\]]\s*+\n")
+"""In a text of an object that is not complete: it may have ended there."""
+_QUOTE_OR_BRACKET = re.compile(r"[\"'{\[]")
+_OPEN_TEXT = re.compile(r"[\"'][\w.:/-]++[\s}\]]*+\Z")
+"""A text that nothing but brackets end: the model may have been cut off inside it."""
+_ENDING = re.compile(r"(?:\s++|```|</s>|<[|｜]\w{1,30}[|｜]>)++\Z")
 _MAX_ENDING = 200
+_MAX_WORD = 5
 
 
 def read_arguments(raw: Any, allowance: Allowance) -> tuple[dict[str, Any], list[Repair]]:
@@ -67,12 +79,29 @@ def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
     """
     text = _without_ending(piece.text)
     missing = piece.missing
-    if missing is None or not _WHOLE_VALUE.search(text):
+    with suppress(Unreadable):
+        return begun_again(text, allowance), [repair("begun_again", piece.text, text)]
+    if missing is None and (found := _requoted(piece.text, allowance)) is not None:
+        return found
+    if missing is None or not _WHOLE_VALUE.search(text, max(0, len(text) - _MAX_WORD)):
         text, missing = _before_prose(text)
     if missing is None:
         raise Unreadable(f"it ends before it is complete, at character {len(piece.text)}")
     value, repairs = mend(text + missing, allowance)
+    cut_key = text.endswith('"') and any(one.kind == "inner_quotes" for one in repairs)  # it was no text but a key
+    if cut_key or (repairs and any(_GOES_ON.search(part) for part in texts(value))):
+        raise Unreadable("one of its texts goes on behind it")
     return value, [repair("closing_brackets", text, text + missing), *repairs]
+
+
+def _requoted(text: str, allowance: Allowance) -> tuple[Any, list[Repair]] | None:
+    """An object that is whole and whose brackets a quote too few or too many hides."""
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    if not end or _QUOTE_OR_BRACKET.search(text, end) or _OPEN_TEXT.search(text, max(0, end - 200), end):
+        return None
+    with suppress(Unreadable):
+        return mend(text[:end], allowance, closing=False)
+    return None
 
 
 def closed_by_markup(text: str) -> tuple[str, list[Repair]]:
@@ -93,9 +122,13 @@ def _without_ending(text: str) -> str:
 def _before_prose(text: str) -> tuple[str, str | None]:
     """``text`` up to its last bracket, when prose follows that on a line of its own, and what closes it."""
     end = max(text.rfind("}"), text.rfind("]")) + 1
-    if not end or not _PROSE.fullmatch(text, end):
-        return text, None
-    return text[:end], pieces(text[:end])[0].missing
+    if end and _PROSE.fullmatch(text, end):
+        return text[:end], piece_at(text[:end], 0).missing
+    for bracket in islice(_THEN_PROSE.finditer(text), _MAX_TRIES):
+        missing = piece_at(text[: bracket.start() + 1], 0).missing
+        if missing:
+            return text[: bracket.start() + 1], missing
+    return text, None
 
 
 def _kind(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.ends import Ends
 from micro_agent.decoding.repair import Unreadable
+from micro_agent.decoding.settle import MAX_CALLS
 from micro_agent.decoding.shapes import Known, Shape, call_shapes, final_answer
 from micro_agent.decoding.source import Source
 from micro_agent.decoding.values import Unfinished, value_at
@@ -61,7 +62,7 @@ def read_body(source: Source, mark: re.Match[str], around: Around) -> Body | Non
         if (closing := around.ends.pattern.match(source.text, body.end)) is not None:
             body.end = closing.end()
             return body
-        if not body.shapes or body.fault or body.unfinished:
+        if not 0 < len(body.shapes) <= MAX_CALLS or body.fault or body.unfinished:
             return body
         more = _item(source, None, body.end, around)
         if more is None or not more.shapes:

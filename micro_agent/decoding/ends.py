@@ -22,6 +22,14 @@ class Ends:
         return self._match
 
 
+_TORN = re.compile(r"\s*+<(?:[^<>]{0,300}\Z|\|open\|>|arg_|(?:parameter|param|arg|argument)\b)")
+
+
+def tears_off(text: str, at: int) -> bool:
+    """Whether a tag begins behind ``at`` that is cut off or that another argument needs: the call goes on."""
+    return _TORN.match(text, at) is not None
+
+
 def holds_json_calls(text: str) -> bool:
     """Whether Hermes' tags hold JSON somewhere: one who reads another form in them would leave those calls out."""
     return _JSON_CALL.search(text) is not None

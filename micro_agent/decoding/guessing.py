@@ -12,11 +12,12 @@ from typing import Any, cast
 
 import json_repair
 
-from micro_agent.decoding.nearly import STRING, legal_escapes
+from micro_agent.decoding.backslashes import legal_escapes
+from micro_agent.decoding.nearly import STRING
 from micro_agent.decoding.strict import Allowance, Unreadable, exact
 
 _JSON_STRING = re.compile(STRING, re.DOTALL)
-_ABSENT_VALUE = re.compile(r":\s*+[,}\]]")
+_ABSENT_VALUE = re.compile(r":\s*+(?:[,}\]]|(?:undefined|nil|NaN|-?Infinity)\b)")
 _BRACKET = re.compile(r"[][{}()]")
 _QUOTE = re.compile(r"""["'“”‘’]""")
 
@@ -33,13 +34,17 @@ def guessed(text: str, allowance: Allowance) -> Any:
         raise Unreadable("not within the reach of json_repair") from None
     if _meaning(json.dumps(value)) not in (_meaning(legal), _meaning(_without_comments(legal))):
         raise Unreadable("json_repair loses part of it")
+    if not all(_KEY.fullmatch(key) for key in _keys(value)):
+        raise Unreadable("json_repair takes a text for a key")
+    if (text.lstrip()[:1] == "{") is not isinstance(value, dict) or _empty(value) > len(_EMPTY.findall(legal)):
+        raise Unreadable("json_repair makes something up")
     written = _plain(legal)
-    if not all(_is_whole(part) and _stands_in(part, written) for part in _texts(value)):
+    if not all(_is_whole(part) and _stands_in(part, written) for part in texts(value)):
         raise Unreadable("json_repair changes a text")
     return value
 
 
-def _texts(value: Any) -> Iterable[str]:
+def texts(value: Any) -> Iterable[str]:
     """All texts in a JSON value."""
     waiting = [value]
     while waiting:
@@ -50,6 +55,29 @@ def _texts(value: Any) -> Iterable[str]:
             waiting += cast("dict[str, Any]", part).values()
         elif isinstance(part, list):
             waiting += cast("list[Any]", part)
+
+
+_EMPTY = re.compile(r"""(?<!["'])(?:""|''|“”|‘’)(?!["'])""")
+
+
+_KEY = re.compile(r"[\w$@.:-]+(?: [\w$@.:-]+){0,5}")
+
+
+def _keys(value: Any) -> Iterable[str]:
+    """All keys in a JSON value."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield from cast("dict[str, Any]", part)
+            waiting += cast("dict[str, Any]", part).values()
+        elif isinstance(part, list):
+            waiting += cast("list[Any]", part)
+
+
+def _empty(value: Any) -> int:
+    """How many empty texts there are in a value."""
+    return sum(not part for part in texts(value))
 
 
 _CODED = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -68,15 +96,20 @@ def _stands_in(part: str, written: str) -> bool:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether its brackets and quotes come in pairs; else it may be a part of what the model wrote."""
-    return text.count("{") == text.count("}") and text.count("[") == text.count("]") and text.count('"') % 2 == 0
+    """Whether its brackets and quotes come in pairs, and none of these begin or end a text; else it may be a part."""
+    paired = text.count("{") == text.count("}") and text.count("[") == text.count("]")
+    return paired and text.count('"') % 2 == text.count("`") % 2 == 0 and not _SEAM.search(text)
+
+
+_SEAM = re.compile(r"""["'”’]\s*+[,:+]|\A[A-Za-z]{0,2}'.*'\Z""", re.DOTALL)
+"""What looks like the end of one text and the beginning of another, or is in quotes itself with a sign before it."""
 
 
 def _is_incomplete(text: str) -> bool:
-    """Whether a value is absent, or a text in single quotes lacks the last one: json_repair would make something up."""
+    """Whether a value is absent or dots stand for it, or a text in single quotes has no end: it would be made up."""
     rest = _JSON_STRING.sub('""', text)
     unpaired = rest.count("'") % 2 and not rest.rstrip("]} \t\r\n,").endswith("'")
-    return bool(unpaired or _ABSENT_VALUE.search(rest))
+    return bool(unpaired or _ABSENT_VALUE.search(rest) or "..." in rest or "…" in rest)
 
 
 _COMMENT = re.compile(rf"({STRING})|//[^\n]*|\#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)

@@ -2,21 +2,26 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
 from micro_agent.decoding.arguments import closed
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, ToolCalls
-from micro_agent.decoding.repair import Unreadable, repair, unescaped
+from micro_agent.decoding.examples import is_example
+from micro_agent.decoding.markup import TURN, spoken
+from micro_agent.decoding.repair import Unreadable, exact, mend, repair, unescaped
 from micro_agent.decoding.scanner import Piece
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 from micro_agent.decoding.shapes import Known, Shape, call_shapes, final_answer
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.spoken_of import is_choice, is_spoken_of
+from micro_agent.decoding.stated_order import in_stated_order
 from micro_agent.decoding.survey import Survey, survey_of, tool_meant
 from micro_agent.decoding.wording import shorten
 
 _MARKUP = re.compile(r"```\w*|<[^<>]{0,60}>")
-_BETWEEN = re.compile(r"(?:[\s,;]|```\w*)*+")
+_BETWEEN = re.compile(r"(?:[\s,;]|```\w*|^[ \t]*+[-*•][ \t])*+", re.MULTILINE)
 
 
 def read(source: Source) -> Decision | None:
@@ -29,12 +34,39 @@ def read(source: Source) -> Decision | None:
     whole = len(text) > 1 and text[0] == text[-1] == '"'
     inner = None if source.cut_off else unescaped(text)
     found = None if inner is not None and whole else _read(source)
+    if inner is None and not source.cut_off and not isinstance(found, ToolCalls):
+        found = _in_quotes(source) or found
+    if found is None and not source.cut_off and inner is None and (opening := _LOST_BRACE.match(text)):
+        whole_text = f"{text[: opening.end()]}{{{text[opening.end() :]}"
+        found = _read(replace(source, text=whole_text))
+        return _with(found, [repair("opening_bracket", text, whole_text)]) if isinstance(found, ToolCalls) else None
     if found is not None or inner is None:
         return found
     found = read(replace(source, text=inner))
     if found is None or isinstance(found, DecodeError):
         return found
     return _with(found, [repair("double_encoding", text, inner)])
+
+
+_LOST_BRACE = re.compile(r"""(?:\s|```\w*\n)*+(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
+_QUOTED_CALL = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?:\\.[^"\\]*+)*+"')
+
+_MAX_QUOTED = 100
+
+
+def _in_quotes(source: Source) -> ToolCalls | None:
+    """The calls in JSON strings that stand in the text, as if they were no strings."""
+    text = source.text
+    if '"{' not in text and '"[' not in text:
+        return None
+    try:
+        bare = _QUOTED_CALL.sub(lambda quoted: str(exact(quoted[0], strict=False)), text, _MAX_QUOTED)
+    except Unreadable:
+        return None
+    found = _read(replace(source, text=bare)) if bare != text else None
+    if not isinstance(found, ToolCalls):
+        return None
+    return replace(found, repairs=[repair("double_encoding", text, bare), *found.repairs])
 
 
 def _read(source: Source) -> Decision | None:
@@ -44,30 +76,57 @@ def _read(source: Source) -> Decision | None:
     tail = survey.tail
     if tail is not None and survey.repeated and calls and calls[0][0].text.startswith(tail.text.rstrip()):
         tail = None  # the same object over and over, the last one cut off
-    attempts = len(calls) + len(survey.broken) + (tail is not None)
+    imagined = TURN.search(source.text, calls[0][0].end) if calls else None
+    stop = imagined.start() if imagined else len(source.text)  # what follows was decided without a result
+    calls = [one for one in calls if one[0].start < stop]
+    tail = tail if tail is None or tail.start < stop else None
+    broken = [one for one in survey.broken if one[0].start < stop and not _is_example(one[0], source)]
+    attempts = len(calls) + len(broken) + (tail is not None)
+    if attempts == len(calls) and calls and not rivals and _is_spoken_of(calls, source):
+        return spoken(source)
     if attempts == len(calls) > 1 and not rivals and (listed := _side_by_side(calls, source)) is not None:
         return _with(listed, survey.repeated)
     if attempts > 1 or (attempts and rivals):
         seen = f"{attempts + rivals} different objects that look like a decision."
         return error("cut_off" if tail is not None and source.cut_off else "ambiguous", seen, source.offer)
     if calls:
-        return _with(calls[0][1], survey.repeated)
+        return _chosen(calls[0], source) or _with(calls[0][1], survey.repeated)
     if tail is not None:
         return _unclosed(tail, source)
-    if survey.broken:
-        return _unreadable(*survey.broken[0], source)
+    if broken:
+        return _widened(broken[0][0], source) or _unreadable(*broken[0], source)
     return _final(survey, source)
 
 
+def _is_spoken_of(calls: Sequence[tuple[Piece, Decision]], source: Source) -> bool:
+    """Whether all of these are calls and the text only speaks of them."""
+    meant = all(isinstance(decision, ToolCalls) for _, decision in calls)
+    return meant and is_spoken_of(source.text, (calls[0][0].start, calls[-1][0].end))
+
+
+def _chosen(call: tuple[Piece, Decision], source: Source) -> DecodeError | None:
+    """What to say of a list that is offered to choose from."""
+    piece, decision = call
+    if (
+        not isinstance(decision, ToolCalls)
+        or len(decision.calls) < 2
+        or not is_choice(source.text, (piece.start, piece.end))
+    ):
+        return None
+    return error("ambiguous", f"{len(decision.calls)} calls to choose from.", source.offer)
+
+
 def _side_by_side(calls: Sequence[tuple[Piece, Decision]], source: Source) -> Decision | None:
-    """Different calls with nothing but blanks, commas, semicolons and fences between them: a list without brackets."""
+    """Different calls with nothing but blanks, commas, bullets and fences between them, or words that say the order."""
     if len(calls) > MAX_CALLS:
         return None
-    span = source.text[calls[0][0].start : calls[-1][0].end]
-    between = span
+    start, end = calls[0][0].start, calls[-1][0].end
+    span = between = source.text[start:end]
     for piece, _ in calls:
-        between = between.replace(piece.text, " ")
-    if not _BETWEEN.fullmatch(between):
+        between = between.replace(piece.text, "\0")
+    parts = between.split("\0")[1:-1]
+    alone = all(_BETWEEN.fullmatch(part) for part in parts)
+    if is_choice(source.text, (start, end)) or not (alone or in_stated_order(source.text[:start], parts)):
         return None
     wrong = next((decision for _, decision in calls if isinstance(decision, DecodeError)), None)
     listed = [decision for _, decision in calls if isinstance(decision, ToolCalls)]
@@ -94,8 +153,17 @@ def _settled(survey: Survey, source: Source) -> tuple[list[tuple[Piece, Decision
 
 def _judged(piece: Piece, shapes: Sequence[Shape], source: Source) -> Decision | None:
     decision = settle(shapes, source.offer)
-    quoted = isinstance(decision, DecodeError) and decision.reason == "unknown_tool" and _illustrates(piece, source)
-    return None if quoted else decision
+    may_illustrate = isinstance(decision, DecodeError) and (
+        decision.reason == "unknown_tool" or all(shape.strength == "described" for shape in shapes)
+    )
+    if may_illustrate and (_illustrates(piece, source) or _is_example(piece, source) or _is_named_only(piece, source)):
+        return None
+    return decision
+
+
+def _is_named_only(piece: Piece, source: Source) -> bool:
+    """Whether the text only speaks of an object that names no tool."""
+    return not source.cut_off and is_spoken_of(source.text, (piece.start, piece.end))
 
 
 def _mixed(value: Any, source: Source) -> DecodeError | None:
@@ -105,6 +173,10 @@ def _mixed(value: Any, source: Source) -> DecodeError | None:
     if any(shape.strength == "explicit" and source.offer.resolve(shape.name) for shape in inner):
         return error("malformed", "A list of which only some items are tool calls.", source.offer)
     return None
+
+
+def _is_example(piece: Piece, source: Source) -> bool:
+    return not source.cut_off and is_example(source.text, (piece.start, piece.end), source.offer.names or ())
 
 
 def _illustrates(piece: Piece, source: Source) -> bool:
@@ -125,6 +197,18 @@ def _unclosed(tail: Piece, source: Source) -> Decision:
     if isinstance(decision, ToolCalls) and source.offer.tools is None:
         return _malformed(tail, "its closing brackets are missing", source)
     return _with(decision, repairs) if decision else _malformed(tail, "its closing brackets are missing", source)
+
+
+def _widened(piece: Piece, source: Source) -> Decision | None:
+    """The decision in an object that seems to end too early, since a quote in it is not escaped."""
+    text = source.text[piece.start : source.text.rfind("}") + 1]
+    if source.cut_off or len(text) <= len(piece.text):
+        return None
+    with suppress(Unreadable):
+        value, repairs = mend(text, source.offer.allowance, closing=False)
+        found = _decision(value, source)
+        return _with(found, repairs) if found else None
+    return None
 
 
 def _unreadable(piece: Piece, why: Unreadable | None, source: Source) -> DecodeError:

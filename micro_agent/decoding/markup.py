@@ -11,10 +11,12 @@ from dataclasses import replace
 from itertools import islice
 
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, ToolCalls
+from micro_agent.decoding.examples import is_example
 from micro_agent.decoding.repair import repair
 from micro_agent.decoding.settle import error, settle
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.spoken_of import is_choice, is_spoken_of
 from micro_agent.decoding.wording import shorten
 
 MAX_MARKS = 40
@@ -22,7 +24,7 @@ MAX_MARKS = 40
 
 TURN = re.compile(
     r"<\|im_start\|>\s*(?:user|tool|system)|<\|start\|>\s*(?:functions|user)|</?tool_(?:response|result|output)s?>"
-    r"|<\|?tool_response\|?>|\[TOOL_RESULTS\]|<｜tool▁outputs?▁begin｜>|^Observation:"
+    r"|<\|?tool_response\|?>|\[TOOL_RESULTS\]|<｜tool▁outputs?▁begin｜>|^Observation(?:[ ]\d{1,2})?:"
     r"|<\|from\|>\s{0,9}(?!assistant\b)\w",
     re.MULTILINE,
 )
@@ -44,6 +46,8 @@ def marks(source: Source, begin: re.Pattern[str]) -> list[re.Match[str]]:
 def in_inline_code(text: str, at: int) -> bool:
     """Whether ``at`` is between two backticks of one line in a text that says more than what is between them."""
     line = text.rfind("\n", 0, at) + 1
+    if text.find("`", line, at) < 0:
+        return False
     end = text.find("\n", at)
     before, after = text[line:at].replace("```", ""), text[at : end if end >= 0 else len(text)].replace("```", "")
     if before.count("`") % 2 == 0 or "`" not in after:
@@ -84,16 +88,28 @@ def decided(
         unfinished: The text ends inside a call. Then nothing is run either.
 
     Returns:
-        Calls, a final answer or an error. Markup that names no tool and is shown in a code fence with prose before and
-        after it is an example: then the text is the answer.
+        Calls, a final answer or an error. Where the markup is only an example, the text is the answer.
     """
     decision = _judged(shapes, source, span, fault, unfinished)
     if decision is None or isinstance(decision, DecodeError):
-        return Final(source.text) if decision and _is_example(decision, source, span) else decision
+        unmeant = decision is not None and decision.reason in ("unknown_tool", "malformed") and not source.cut_off
+        return Final(source.text) if unmeant and is_example(source.text, span, source.offer.names or ()) else decision
+    if isinstance(decision, ToolCalls):
+        if is_spoken_of(source.text, span):
+            return spoken(source)
+        if len(decision.calls) > 1 and is_choice(source.text, span):
+            return error("ambiguous", f"{len(decision.calls)} calls to choose from.", source.offer)
     before = source.text[span[0] : span[1]]
     return replace(
         decision, repairs=[repair(f"dialect:{dialect}", before, _rendered(decision)), *repairs, *decision.repairs]
     )
+
+
+def spoken(source: Source) -> Final | DecodeError:
+    """The whole text as the answer, since the calls in it are only spoken of."""
+    if source.cut_off:
+        return error("cut_off", "An answer that speaks of a call and was cut off by the token limit.", source.offer)
+    return Final(source.text)
 
 
 def _judged(
@@ -105,7 +121,11 @@ def _judged(
     if unfinished or fault:
         reason = fault or "it ends before the call is complete"
         return error("malformed", f"{begin} and cannot be read: {reason}.", source.offer, _meant(shapes, source))
-    return settle([Shape(shape.name, shape.args, "explicit") for shape in shapes], source.offer)
+    return settle([_explicit(shape) for shape in shapes], source.offer)
+
+
+def _explicit(shape: Shape) -> Shape:
+    return shape if shape.strength == "described" else Shape(shape.name, shape.args, "explicit")
 
 
 def _meant(shapes: Sequence[Shape], source: Source) -> str | None:
@@ -117,26 +137,6 @@ def _goes_on(rest: str) -> bool:
     turn = TURN.search(rest)
     rest = rest[: turn.start()] if turn else rest
     return any(bracket in _CLOSING.sub("", rest) for bracket in "{<[")
-
-
-def _is_example(why: DecodeError, source: Source, span: tuple[int, int]) -> bool:
-    if source.cut_off or why.reason not in ("unknown_tool", "malformed") or not is_fenced(source.text, span):
-        return False
-    return not any(says(source.text[slice(*span)], name) for name in source.offer.names or ())
-
-
-def says(text: str, name: str) -> bool:
-    """Whether ``name`` is a word of ``text``."""
-    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-def is_fenced(text: str, span: tuple[int, int]) -> bool:
-    """Whether what is in ``span`` stands in a code fence that has prose before and after it."""
-    before, after = text[: span[0]], text[span[1] :]
-    if before.count("```") % 2 == 0 or "```" not in after:
-        return False
-    opening, closing = before.rindex("```"), after.index("```") + 3
-    return bool(_WORD.search(before[:opening]) and _WORD.search(_CLOSING.sub("", after[closing:])))
 
 
 def _rendered(decision: ToolCalls | Final) -> str:

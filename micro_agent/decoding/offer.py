@@ -29,6 +29,9 @@ class Offer:
     lookups: int = 2
     """How many more names are compared with all tools' names, letter by letter, to show the closest."""
 
+    _resolved: dict[str, str | None] = field(default_factory=dict[str, str | None], repr=False)
+    _schemas: dict[str, Tool | None] = field(default_factory=dict[str, Tool | None], repr=False)
+
     @property
     def names(self) -> list[str] | None:
         """The names of the tools."""
@@ -36,9 +39,11 @@ class Offer:
 
     def resolve(self, name: str) -> str | None:
         """The tool that ``name`` means; when the tools are not known, the name itself."""
-        if self.names is None:
+        if self.tools is None:
             return name.strip() if name.strip() and len(name) <= _MAX_NAME else None
-        return resolve(self.names, name)
+        if name not in self._resolved:
+            self._resolved[name] = resolve(self.names or (), name)
+        return self._resolved[name]
 
     def meant(self, name: str) -> str | None:
         """The tool whose name is closest to one that is no tool's, if one is close: the example in an error."""
@@ -51,7 +56,7 @@ class Offer:
 
     def properties(self, name: str) -> frozenset[str]:
         """The arguments that the tool of this name has; none where its schema is none or does not say."""
-        tool = _as_tool(spec) if (spec := self.tool(name)) is not None else None
+        tool = self._known(name)
         return frozenset(tool.schema.root.get("properties", {})) if tool is not None else frozenset()
 
     @property
@@ -61,7 +66,7 @@ class Offer:
 
     def types(self, name: str, key: str) -> frozenset[str]:
         """The JSON types that the tool of this name allows for one argument; none where it does not say."""
-        tool = _as_tool(spec) if (spec := self.tool(name)) is not None else None
+        tool = self._known(name)
         part = tool.schema.root.get("properties", {}).get(key) if tool is not None else None
         return types(tool.schema, part) if tool is not None else frozenset()
 
@@ -94,9 +99,15 @@ class Offer:
 
     def _checked(self, name: str, args: dict[str, Any]) -> Tool | None:
         """The tool that ``args`` can be checked against, if there is one and it costs little."""
-        spec = self.tool(name)
         self.values -= _count(args, self.values)
-        return _as_tool(spec) if spec is not None and self.values > 0 else None
+        return self._known(name) if self.values > 0 else None
+
+    def _known(self, name: str) -> Tool | None:
+        """The tool of exactly this name, its schema compiled once; ``None`` where there is none or its schema is none."""
+        if name not in self._schemas:
+            spec = self.tool(name)
+            self._schemas[name] = None if spec is None else _as_tool(spec)
+        return self._schemas[name]
 
 
 def _as_tool(spec: ToolSpec) -> Tool | None:

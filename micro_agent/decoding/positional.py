@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from micro_agent.decoding.decision import ToolSpec
-from micro_agent.decoding.python_calls import python_calls
-from micro_agent.decoding.repair import Unreadable
-from micro_agent.decoding.shapes import Shape
+from micro_agent.decoding.decision import Repair, ToolSpec
+from micro_agent.decoding.python_calls import PythonCall, extent, python_calls
+from micro_agent.decoding.python_slips import requoted
+from micro_agent.decoding.repair import Unreadable, repair
+from micro_agent.decoding.shapes import TELLING, Shape, call_shapes, plain
 from micro_agent.decoding.source import Source
 
 
@@ -18,10 +19,55 @@ def python_shapes(text: str, source: Source) -> list[Shape]:
     """
     shapes: list[Shape] = []
     for call in python_calls(text, source.offer.allowance):
+        if (told := _told(call, source)) is not None:
+            shapes.append(told)
+            continue
         name = tool_of(call.name, source) or call.name
         args = by_name(call.positional, call.keywords, source.offer.tool(name)) if call.positional else call.keywords
         shapes.append(Shape(name, args, "explicit"))
     return shapes
+
+
+def _told(call: PythonCall, source: Source) -> Shape | None:
+    """The call that ``call_tool("name", {…})`` or ``ToolCall(name="name", args={…})`` speaks of."""
+    if not is_told(call.name) or tool_of(call.name, source) is not None:
+        return None
+    if not call.positional:
+        shapes = call_shapes(call.keywords) or []
+        return shapes[0] if len(shapes) == 1 else None
+    name, *rest = call.positional
+    args = rest[0] if rest else call.keywords
+    alone = isinstance(name, str) and isinstance(args, dict) and len(rest) <= 1 and not (rest and call.keywords)
+    return Shape(cast("str", name), args, "explicit") if alone else None
+
+
+def is_told(name: str) -> bool:
+    """Whether a function of this name calls the tool that its arguments name."""
+    return plain(name.rpartition(".")[2]) in TELLING
+
+
+def python_shapes_at(source: Source, start: int, stop: int) -> tuple[list[Shape], list[Repair]]:
+    """The calls between two places, where quotes in their texts may not be escaped, and what was mended.
+
+    Raises:
+        Unreadable: As in `python_shapes`.
+    """
+    text = source.text[start:stop]
+    try:
+        return python_shapes(text, source), []
+    except Unreadable:
+        whole = requoted(source.text, start)
+        if whole is None or whole[1] != stop:
+            raise
+    return python_shapes(whole[0], source), [repair("inner_quotes", text, whole[0])]
+
+
+def extent_of(text: str, start: int) -> int | None:
+    """Where the call that begins at ``start`` ends, also where quotes in its texts are not escaped."""
+    stop = extent(text, start)
+    if stop is None and (whole := requoted(text, start)) is not None:
+        return whole[1]
+    return stop
 
 
 def tool_of(name: str, source: Source) -> str | None:

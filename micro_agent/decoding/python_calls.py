@@ -11,25 +11,47 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, cast
 
+from micro_agent.decoding.python_slips import with_usual_signs
 from micro_agent.decoding.repair import Allowance, Unreadable, exact
 from micro_agent.decoding.scanner import MAX_DEPTH
 
 # A string that nothing closes reaches to the end: were the closing quote wanted, the time would be quadratic.
 _STRING = re.compile(
-    r"""(?P<raw>\b[rR])?(?:"{3}(?P<a>(?:[^"\\]|\\.|"(?!""))*+)(?P<a_end>"{3})?"""
-    r"""|'{3}(?P<b>(?:[^'\\]|\\.|'(?!''))*+)(?P<b_end>'{3})?"""
+    r"""(?P<raw>\b[rR])?(?:"{3}(?P<a>(?:[^"\\]++|\\.|"(?!""))*+)(?P<a_end>"{3})?"""
+    r"""|'{3}(?P<b>(?:[^'\\]++|\\.|'(?!''))*+)(?P<b_end>'{3})?"""
     r"""|"(?P<c>[^"\\]*(?:\\.[^"\\]*)*+)(?P<c_end>")?|'(?P<d>[^'\\]*(?:\\.[^'\\]*)*+)(?P<d_end>')?"""
     r"""|“(?P<e>[^“”]*+)(?P<e_end>”)?)|(?P<comment>#[^\n]*+)""",
     re.DOTALL,
 )
-_TOKEN = re.compile(rf"[][(){{}}]|{_STRING.pattern}", re.DOTALL)
-START = r"(?:[A-Za-z_]\w{0,40}[ ]?=[ ]?)?\[?\s{0,9}(?:print\()?(?P<name>[A-Za-z_][\w.-]{0,127})\("
+# Brackets, and all that _STRING finds. The first character is one set, since `re` skips text fast only to such a
+# beginning.
+_TOKEN = re.compile(
+    r"""[][(){}"'“#](?:(?<=[][(){}])"""
+    r"""|(?<=")(?:""(?:[^"\\]++|\\.|"(?!""))*+(?P<a_end>"{3})?|[^"\\]*+(?:\\.[^"\\]*+)*+(?P<c_end>")?)"""
+    r"""|(?<=')(?:''(?:[^'\\]++|\\.|'(?!''))*+(?P<b_end>'{3})?|[^'\\]*+(?:\\.[^'\\]*+)*+(?P<d_end>')?)"""
+    r"""|(?<=“)[^“”]*+(?P<e_end>”)?|(?<=\#)[^\n]*+)""",
+    re.DOTALL,
+)
+START = (
+    r"(?:[A-Za-z_]\w{0,40}+[ ]?=[ ]?)?(?:(?:await|return)[ ])?\[?\s{0,9}+"
+    r"(?:(?:print|python|str|repr|display|(?:asyncio\.)?run|json\.dumps)\((?:await[ ])?(?=[A-Za-z_][\w.-]{0,127}+\())?"
+    r"(?P<name>[A-Za-z_][\w.-]{0,127}+)\("
+)
 """What the text of a call or a list of calls begins with."""
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _PARTNER = {")": "(", "]": "[", "}": "{"}
 _MAX_TOKENS = 4_000
 _MAX_BARE = 15_000
 """Characters outside strings: the time depends on these."""
-_NAME = re.compile(r"(?<![\w.])([A-Za-z_][\w.-]*)(?=\s{0,9}(?:\(|=(?!=)))")
+_NAME = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*+)(?=\s{0,9}(?:\(|=(?!=)))")
+# A name of a place or of a person without quotes; a word in small letters may as well be a variable.
+_UNQUOTED = re.compile(
+    r"(?<=\x00=)(?!(?:True|False|None)\b)([A-Z][^\W\d_]{0,40}+(?<=[a-z])(?:[ -][^\W\d_]{1,30}+){0,4})(?=[,)])"
+)
+_ZEROS = re.compile(r"(?<![\w.\x00+-])[-+]?0\d{1,30}+(?![\w.\x00])")
+"""Python has no such number: as text it is one for an argument that is a number, and ``007`` for one that is a text."""
+_PREFIX = re.compile(r"(?<![\w\x00])(?:await|return)[ ](?=[ ]{0,3}\x00n)")
+_WRAPPERS = frozenset({"print", "python", "str", "repr", "display", "run", "asyncio.run", "json.dumps"})
 _PLAIN = re.compile(
     r"(?:\x00s\d+\x00(?!\s*\x00)|\x00n\d+\x00|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\b\.?(?!\x00)"
     r"|\b(?:True|False|None|true|false|null)\b(?!\x00)|[\s{}\[\](),:;=])*+"
@@ -61,6 +83,9 @@ def python_calls(text: str, allowance: Allowance) -> list[PythonCall]:
     if len(bare) > _MAX_BARE:
         raise Unreadable("it is too long")
     bare = _NAME.sub(lambda match: _kept(names, match[1], "n"), bare)
+    bare = with_usual_signs(_PREFIX.sub("", bare), strings, names)
+    bare = _UNQUOTED.sub(lambda match: _kept(strings, match[1], "s"), bare)
+    bare = _ZEROS.sub(lambda match: _kept(strings, match[0], "s"), bare)
     if not _PLAIN.fullmatch(bare) or not allowance.spend(2 * len(bare) + len(text) // 50):
         raise Unreadable("it is no plain Python call")
     try:
@@ -86,6 +111,28 @@ def extent(text: str, start: int) -> int | None:
         elif mark in ("(", "[", "{"):
             stack.append(mark)
     return None
+
+
+def missing(text: str) -> str | None:
+    """The brackets that a call or list lacks at its very end; ``None`` when it lacks anything else.
+
+    What stands before them must be whole: a text with its second quote, or another bracket.
+    """
+    stack: list[str] = []
+    if text[-1:] not in ('"', "'", ")", "]", "}"):
+        return None
+    for token in islice(_TOKEN.finditer(text), _MAX_TOKENS):
+        mark = token[0]
+        if mark in _CLOSERS:
+            stack.append(_CLOSERS[mark])
+        elif mark in _PARTNER:
+            if not stack or stack.pop() != mark:
+                return None
+        elif mark[0] == "#" and token.end() < len(text):
+            continue  # one at the very end would hold what closes the call
+        elif not any(token[f"{kind}_end"] for kind in "abcde"):
+            return None
+    return "".join(reversed(stack))
 
 
 def _kept(store: list[str], value: str, kind: str) -> str:
@@ -121,7 +168,7 @@ class _Reading:
         if not isinstance(node, ast.Call):
             raise Unreadable("it is more than calls")
         name = self.name(node.func)
-        if name == "print" and len(node.args) == 1 and isinstance(node.args[0], ast.Call) and not node.keywords:
+        if name in _WRAPPERS and len(node.args) == 1 and isinstance(node.args[0], ast.Call) and not node.keywords:
             return self.calls(node.args[0])
         keywords = {self.keyword(item): self.value(item.value) for item in node.keywords}
         if len(keywords) < len(node.keywords):
@@ -153,5 +200,7 @@ class _Reading:
             return [self.literal(item, depth - 1) for item in node.elts]
         if isinstance(node, ast.Dict) and all(isinstance(key, ast.Name) and key.id[0] == "S" for key in node.keys):
             keys = [self.literal(cast("ast.expr", key), depth) for key in node.keys]
+            if len(set(keys)) < len(keys):
+                raise Unreadable("a key is given twice")
             return dict(zip(keys, [self.literal(item, depth - 1) for item in node.values], strict=True))
         raise Unreadable("an argument is no literal")

@@ -1,30 +1,34 @@
 """Balanced objects and lists in text, found in one pass that knows strings and gives up in time.
 
-A bracket that never closes costs a pass to the end of the text, so the number of those and of the brackets and strings
-looked at are bounded: 100 KB of brackets take a few milliseconds.
+A bracket that never closes costs a pass to the end of the text, so the number of those, their length and the number of
+brackets and strings looked at are bounded: 100 KB of brackets take a few milliseconds.
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_DEPTH = 64
 _MAX_STEPS = 12_000
 _PIECE_STEPS = 6
 _MAX_UNCLOSED = 24
+_MAX_PASSED = 1_000_000
+"""Characters after brackets that never close."""
 
 _OPENER = re.compile(r"[{\[]")
-# A single quote opens a string only where a Python literal can have one, and only if something closes it.
+# A single quote opens a string only where a Python literal can have one, and only if something closes it. The first
+# character is one set and what it means is asked after it, since `re` skips text fast only to such a beginning.
 _TOKEN = re.compile(
-    r'[{}\[\]]|"[^"\\]*(?:\\.[^"\\]*)*+(?P<closed>")?'
-    r"|(?<=[{\[(,:\s])'[^'\\]*(?:\\.[^'\\]*)*+'(?=\s*[,:}\])])",
+    r"""[{}\[\]"'](?:(?<=[{}\[\]])|(?<=")[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>")?"""
+    r"""|(?<=[{\[(,:\s]')[^'\\]*+(?:\\.[^'\\]*+)*+'(?=\s*+[,:}\])]))""",
     re.DOTALL,
 )
-_STRUCTURE = re.compile(r"""\{\s*(?:(?://|\#)[^\n]*\n\s*)?(?:["'“‘]|\w+\s*:)|\[\s*[{\["'“‘]""")
+# Most of what stands in prose: found without a step for each bracket.
+_FLAT = re.compile(r"""\{[^][{}"']*+\}|\[[^][{}"']*+\]""")
+_STRUCTURE = re.compile(r"""\{\s*(?:(?://|\#)[^\n]*\n\s*)?(?:["'“‘„]|\w+["']?\s*[:=])|\[\s*[{\["'“‘]""")
 _PARTNER = {"}": "{", "]": "[", "{": "}", "[": "]"}
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of text from an opening bracket to the one that closes it, or to the end when none does."""
 
     text: str
@@ -50,15 +54,24 @@ def pieces(text: str) -> list[Piece]:
     some thousand brackets and strings the rest is not looked at.
     """
     found: list[Piece] = []
-    at, steps, unclosed = 0, 0, 0
-    while unclosed < _MAX_UNCLOSED and steps < _MAX_STEPS and (opener := _OPENER.search(text, at)):
+    at, steps, unclosed, passed = 0, 0, 0, 0
+    while unclosed < _MAX_UNCLOSED and passed < _MAX_PASSED and steps < _MAX_STEPS:
+        if (opener := _OPENER.search(text, at)) is None:
+            break
         piece, used = _follow(text, opener.start(), _MAX_STEPS - steps)
         steps += used + _PIECE_STEPS
         at = piece.end if piece.closed else piece.start + 1
-        unclosed += not piece.closed
+        if not piece.closed:
+            unclosed, passed = unclosed + 1, passed + len(piece.text)
         if piece.closed or _STRUCTURE.match(text, piece.start):
             found.append(piece)
     return found
+
+
+def first_piece(text: str) -> Piece | None:
+    """What `pieces` lists first where ``text`` begins with it."""
+    piece = piece_at(text, 0) if text.startswith(("{", "[")) else None
+    return piece if piece is None or piece.closed or _STRUCTURE.match(text) else None
 
 
 def piece_at(text: str, start: int) -> Piece:
@@ -68,6 +81,8 @@ def piece_at(text: str, start: int) -> Piece:
 
 def _follow(text: str, start: int, budget: int) -> tuple[Piece, int]:
     """The piece that opens at ``start``, and how many brackets and strings were looked at for it."""
+    if flat := _FLAT.match(text, start):
+        return Piece(flat[0], start), 2
     stack: list[str] = []
     steps = 0
     for token in _TOKEN.finditer(text, start):

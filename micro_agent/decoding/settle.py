@@ -1,17 +1,23 @@
 """Objects that look like calls become calls, or an error that says why not, or turn out to be data."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.plain_input import only_text
 from micro_agent.decoding.repair import Unreadable, repair
-from micro_agent.decoding.shapes import ARGUMENTS, Shape, call_shapes, final_call, plain
+from micro_agent.decoding.shapes import ARGUMENTS, NEAR_ARGUMENTS, Shape, call_shapes, final_call, plain
+from micro_agent.decoding.tag_bodies import tagged_arguments
 from micro_agent.decoding.wording import expected, shorten
 
+_PAIR = {"name", "value"}
+_VALUED = {"value", "type", "title", "description", "required"}
+_AROUND = frozenset({*ARGUMENTS, *NEAR_ARGUMENTS, "properties"})
 MAX_CALLS = 32
 """More calls than this in one text are a model that repeats itself."""
 
@@ -55,8 +61,10 @@ def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:
         seen = f"A call of {shorten(shape.name, 60)!r}, which is no tool."
         return _Refusal(error("unknown_tool", seen, offer, offer.meant(shape.name)), shape.strength != "explicit")
     data = shape.strength == "loose"
+    if shape.strength == "described" and not _takes_a_schema(name, offer):
+        return _described(name, shape.args, offer)
     try:
-        args, repairs = _arguments(name, shape.args, offer)
+        args, repairs = _arguments(name, _meant_by(shape, name, offer), offer)
     except Unreadable as why:
         seen = f"A call of {name!r} whose arguments cannot be read: {why}."
         return _Refusal(error("bad_arguments", seen, offer, name), data)
@@ -68,27 +76,52 @@ def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:
     return ToolCalls([ToolCall(name, args)], repairs)
 
 
+def _takes_a_schema(name: str, offer: Offer) -> bool:
+    """Whether the arguments of this tool are themselves called as the parts of a JSON Schema are."""
+    return offer.tools is not None and {"type", "properties"} <= offer.properties(name)
+
+
+def _described(name: str, schema: dict[str, Any], offer: Offer) -> ToolCalls | _Refusal:
+    """The schema of a tool, repeated: a call only where models have put all values into it, ``{"city": "Rome"}``."""
+    given = _valued(schema["properties"]) or cast("dict[str, Any]", schema["properties"])
+    if (
+        given
+        and given.keys() <= offer.properties(name)
+        and not any(isinstance(value, dict) for value in given.values())
+        and offer.faults(name, given) is None
+    ):
+        return ToolCalls([ToolCall(name, given)], [repair("unnested", str(schema), str(given))])
+    seen = f"The description of the tool {name!r}, repeated; values for its arguments are wanted."
+    return _Refusal(error("malformed", seen, offer, name), offer.tools is None)
+
+
+def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
+    """The arguments as they stand there; a text as an input is the only argument where the tool has one such."""
+    key = only_text(offer, name) if shape.said and not shape.args.lstrip().startswith(("{", '"{')) else None
+    return shape.args if key is None or not shape.args.strip() else {key: shape.args}
+
+
 def _arguments(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
     """The arguments, taken out of what they are nested in once more where they do not fit as they stand.
 
     Raises:
         Unreadable: ``raw`` holds no object.
     """
+    if isinstance(raw, str) and "</" in raw and (tagged := tagged_arguments(raw, name, offer)) is not None:
+        return tagged, [repair("surroundings", raw, json.dumps(tagged, ensure_ascii=False))]
     given = _out_of_list(raw)
     args, repairs = read_arguments(given, offer.allowance)
     if given is not raw:
         repairs = [repair("unnested", str(raw), str(given)), *repairs]
-    inner = _nested(name, args, offer)
-    if inner is None:
-        return args, repairs
-    try:
-        found, more = read_arguments(inner, offer.allowance)
-    except Unreadable:
-        return args, repairs
-    if offer.faults(name, found) is not None:
-        return args, repairs
-    unnested = repair("unnested", json.dumps(args, ensure_ascii=False), json.dumps(found, ensure_ascii=False))
-    return found, [*repairs, unnested, *more]
+    for inner in _inside(name, args, offer):
+        with suppress(Unreadable):
+            found, more = read_arguments(inner, offer.allowance)
+            if offer.faults(name, found) is None:
+                unnested = repair(
+                    "unnested", json.dumps(args, ensure_ascii=False), json.dumps(found, ensure_ascii=False)
+                )
+                return found, [*repairs, unnested, *more]
+    return args, repairs
 
 
 def _out_of_list(raw: Any) -> Any:
@@ -96,17 +129,45 @@ def _out_of_list(raw: Any) -> Any:
     if not isinstance(raw, list):
         return raw
     items = cast("list[Any]", raw)
+    pairs = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict) and item.keys() == _PAIR]
+    if items and len(pairs) == len(items) == len({str(pair["name"]) for pair in pairs}):
+        return {str(pair["name"]): pair["value"] for pair in pairs}
     return items[0] if [type(item) for item in items] == [dict] else items or None
+
+
+def _inside(name: str, args: dict[str, Any], offer: Offer) -> Iterator[Any]:
+    """What may be meant where ``args`` do not fit: what they are nested in, what each of them holds as its value."""
+    nested = _nested(name, args, offer)
+    for given in (nested, _valued(args), _valued(nested)):
+        if given is not None and offer.misfits(name, args):
+            yield given
+
+
+def _valued(args: Any) -> dict[str, Any] | None:
+    """``{"city": "Rome"}`` for ``{"city": {"type": "string", "value": "Rome"}}``, as a schema with values in it."""
+    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    held = [cast("dict[str, Any]", value) for value in given.values() if isinstance(value, dict)]
+    if not given or len(held) < len(given) or not all({"value"} <= value.keys() <= _VALUED for value in held):
+        return None
+    return {key: value["value"] for key, value in zip(given, held, strict=True)}
 
 
 def _nested(name: str, args: dict[str, Any], offer: Offer) -> Any:
     """What stands in ``{"args": …}``, ``{"calculator": …}`` or a whole call where the arguments are wanted."""
     key = next(iter(args), "")
-    if len(args) == 1 and _may_wrap(args[key]) and (plain(key) in ARGUMENTS or offer.resolve(key) == name):
-        return args[key] if offer.misfits(name, args) else None
+    if len(args) == 1 and _may_wrap(args[key]) and _is_wrapper(key, args[key], name, offer):
+        return args[key]
     again = call_shapes(args) or [] if len(args) > 1 else []
     same = len(again) == 1 and again[0].strength == "explicit" and offer.resolve(again[0].name) == name
-    return again[0].args if same and offer.misfits(name, args) else None
+    return again[0].args if same else None
+
+
+def _is_wrapper(key: str, value: Any, name: str, offer: Offer) -> bool:
+    """Whether ``key`` only stands around arguments: its name says so, or all that is in it has the arguments' names."""
+    if plain(key) in _AROUND or offer.resolve(key) == name:
+        return True
+    known = offer.properties(name)
+    return isinstance(value, dict) and key not in known and set() < set(cast("dict[str, Any]", value)) <= known
 
 
 def _may_wrap(value: Any) -> bool:

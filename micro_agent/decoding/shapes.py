@@ -10,7 +10,11 @@ from micro_agent.decoding.repair import Unreadable, exact
 
 # Keys are compared without case, ``_``, ``-`` and blanks: ``toolName`` is ``tool_name``.
 NAMES = ("tool", "toolname", "functionname", "selectedtool", "name", "function", "action")
-NEAR_NAMES = ("actionname", "func", "fn", "toolid", "toolchoice", "tooltouse", "method", "call", "command", "api")
+NEAR_NAMES = (
+    "actionname", "func", "fn", "toolid", "toolchoice", "recipientname", "recipient", "tooltouse", "tooltocall",
+    "usetool", "nexttool", "nexttoolname", "selectedfunction", "functiontocall", "intent", "operation", "method",
+    "call", "command", "api", "service", "skill", "capability",
+)  # fmt: skip
 ARGUMENTS = (
     "args", "arguments", "parameters", "params", "kwargs", "input", "inputs",
     "actioninput", "toolinput", "toolargs", "toolarguments",
@@ -18,24 +22,36 @@ ARGUMENTS = (
 NEAR_ARGUMENTS = (
     "arg", "argument", "parameter", "param", "inputdata", "inputparameters", "inputargs", "toolparameters",
     "toolparams", "toolkwargs", "functionargs", "functionarguments", "functionparameters", "functioninput",
-    "argumentsjson", "actionargs", "actionarguments", "actionparameters", "actionparams", "callargs", "payload",
+    "nexttoolargs", "functionarg", "toolarg", "argumentsjson", "actionargs", "actionarguments", "actionparameters",
+    "actionparams", "callargs", "payload",
 )  # fmt: skip
 WRAPPERS = (
     "tool", "function", "toolcall", "functioncall", "action", "decision", "output", "response",
-    "nextaction", "nextstep", "message", "tooluse", "call", "command",
+    "nextaction", "nextstep", "message", "tooluse", "invoke", "call", "command",
 )  # fmt: skip
-LISTS = ("toolcalls", "functioncalls", "calls", "tools", "actions", "functions")
+LISTS = ("toolcalls", "tooluses", "functioncalls", "calls", "tools", "actions", "functions", "parts")
+TELLING = frozenset({
+    "toolcall", "toolscall", "functioncall", "calltool", "callfunction", "usetool", "invoketool", "executetool",
+    "runtool",
+})  # fmt: skip
+"""Names of functions that call the tool which their arguments name."""
 FINAL_KEYS = ("final", "final_answer", "answer")
 FINAL_NAMES = frozenset({"final", "final_answer", "final answer", "finalanswer", "answer"})
+_SAID = frozenset({"input", "inputs", "actioninput", "toolinput"})
 _BESIDE = frozenset({"id", "type", "callid", "toolcallid"})
 THOUGHTS = frozenset({"thought", "thoughts", "thinking", "reasoning", "reason", "explanation"})
-_SEPARATOR = re.compile(r"[\s_-]+")
+_NOT_TO_DO = re.compile(
+    r"example|history|previous|past|done|complete|result|log|available|supported|option|choice|candidate|alternative"
+    r"|suggest|failed|error|schema|defin|forbidden|not"
+)
+"""Keys of lists whose calls are not to be made, or not yet."""
+_SEPARATOR = re.compile(r"[\s_/-]+")
 _MAX_NESTING = 4
 
-Strength = Literal["explicit", "near", "bare", "named", "loose"]
+Strength = Literal["explicit", "near", "bare", "named", "loose", "described"]
 """How much an object looks like a call: it has a key for the arguments; it has keys that are nearly those; it has a
 name and nothing else; it has a key that only a call has, and arguments beside it; it may as well be data that has a
-name."""
+name; it has a JSON Schema for arguments, as the system prompt shows a tool."""
 
 Known = Callable[[str], bool]
 """Whether a tool has this name."""
@@ -48,6 +64,8 @@ class Shape:
     name: str
     args: Any
     strength: Strength
+    said: bool = False
+    """Whether the arguments stand under a key for an input, which may be a text for the only argument."""
 
 
 def call_shapes(value: Any, known: Known | None = None) -> list[Shape] | None:
@@ -79,12 +97,26 @@ class _Reading:
                 return self._all(cast("list[Any]", listed), nesting)
             if isinstance(listed, dict):
                 return self.shapes(listed, nesting - 1)
-        found = _shape(given, keys)
-        return [found] if found else self._wrapped(given, keys, nesting) or self._named_by_key(given, keys)
+        if (found := _shape(given, keys)) is not None:
+            return self._told(found, nesting) or [found]
+        return (
+            self._wrapped(given, keys, nesting)
+            or self._named_by_key(given, keys)
+            or _typed(given, keys)
+            or self._flat(given, keys)
+            or self._sequence(given, keys)
+        )
+
+    def _told(self, shape: Shape, nesting: int) -> list[Shape] | None:
+        """What ``{"method": "tools/call", "params": {"name": …, "arguments": …}}`` speaks of, where that is no tool."""
+        if plain(shape.name) not in TELLING or self.known is None or self.known(shape.name):
+            return None
+        inner = self.shapes(_opened(shape.args), nesting - 1)
+        return inner if inner and all(one.strength == "explicit" for one in inner) else None
 
     def _all(self, values: list[Any], nesting: int) -> list[Shape] | None:
         """The calls of a list when it holds nothing else than calls (and a final answer, which they outrank)."""
-        values = [value for value in values if final_answer(value) is None]
+        values = [value for value in map(_opened, values) if final_answer(value) is None]
         if len(values) == 1 and isinstance(values[0], list) and nesting:
             return self._all(cast("list[Any]", values[0]), nesting - 1)
         found = [self.shapes(value, nesting - 1) if isinstance(value, dict) else None for value in values]
@@ -116,6 +148,33 @@ class _Reading:
         if not calls or not all(isinstance(_opened(value[key]), dict) and known(key) for key in calls):
             return None
         return [Shape(key, value[key], "loose") for key in value if key in calls]
+
+    def _flat(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
+        """``{"service": "turn_on", "entity_id": …}``: a rarer word for a tool there is, its arguments beside it."""
+        key = _first(keys, (key for key in NEAR_NAMES if key in keys and _is_name(value[keys[key]])))
+        if self.known is None or key is None or not self.known(value[key]):
+            return None
+        beside = [keys[plainly] for plainly in keys if plainly not in _BESIDE | THOUGHTS and keys[plainly] != key]
+        return (
+            [Shape(value[key], {given: value[given] for given in value if given in beside}, "loose")]
+            if beside
+            else None
+        )
+
+    def _sequence(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
+        """``{"steps": [{"click": {…}}, …]}``: calls by name alone in a list, and nothing but a thought beside it."""
+        wrapping = [key for key in keys if key not in THOUGHTS | _BESIDE]
+        listed = _opened(value[keys[wrapping[0]]]) if len(wrapping) == 1 else None
+        if not isinstance(listed, list) or _NOT_TO_DO.search(wrapping[0]):
+            return None
+        found: list[Shape] = []
+        for item in cast("list[Any]", listed):
+            given = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+            shapes = self._named_by_key(given, {plain(key): key for key in given})
+            if shapes is None:
+                return None
+            found += shapes
+        return found or None
 
 
 def _opened(value: Any) -> Any:
@@ -153,7 +212,7 @@ def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
     name = value[keys[key]]
     rest_keys = {plainly: given for plainly, given in keys.items() if plainly != key}
     if (arguments := _first(rest_keys, ARGUMENTS)) is not None:
-        return _called(name, value[arguments], near=key in NEAR_NAMES)
+        return _called(name, _given(value, rest_keys), near=key in NEAR_NAMES, said=plain(arguments) in _SAID)
     if (arguments := _first(rest_keys, NEAR_ARGUMENTS)) is not None:
         return _called(name, value[arguments], near=True)
     if key in NEAR_NAMES:
@@ -165,12 +224,33 @@ def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
     return Shape(name, rest, "loose" if rest else "bare")
 
 
-def _called(name: str, args: Any, *, near: bool) -> Shape | None:
-    """A call, unless a tool is described here, as the system prompt does, and not called."""
-    known = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
-    if known.get("type") == "object" and isinstance(known.get("properties"), dict):
+def _typed(value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
+    """``{"type": "get_weather", "parameters": {…}}``."""
+    arguments = _first(keys, ARGUMENTS)
+    if arguments is None or not _is_name(value.get(keys.get("type", ""))):
         return None
-    return Shape(name, args, "near" if near else "explicit")
+    return [_called(value[keys["type"]], value[arguments], near=True)]
+
+
+def _given(value: dict[str, Any], keys: dict[str, str]) -> Any:
+    """The arguments; where two keys hold different ones, both, in a list that no tool takes for arguments."""
+    held = [value[keys[key]] for key in ARGUMENTS if key in keys]
+    filled = [args for args in held if args not in (None, "", {}, [])]
+    filled = [args for args in filled if not _is_schema(args)] or filled
+    if any(args != filled[0] for args in filled[1:]):
+        return filled
+    return filled[0] if filled else held[0]
+
+
+def _is_schema(args: Any) -> bool:
+    known = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    return known.get("type") == "object" and isinstance(known.get("properties"), dict)
+
+
+def _called(name: str, args: Any, *, near: bool, said: bool = False) -> Shape:
+    if _is_schema(args):
+        return Shape(name, args, "described")
+    return Shape(name, args, "near" if near else "explicit", said=said and isinstance(args, str))
 
 
 def final_answer(value: Any) -> str | None:

@@ -14,6 +14,10 @@ class Unreadable(ValueError):
     """Text that is no JSON; ``str()`` says why, for a model."""
 
 
+class GivenTwice(Unreadable):
+    """An object has a key twice, with two values: no reading of it is right."""
+
+
 @dataclass(slots=True)
 class Allowance:
     """What one decode may still spend on the slow readers, in microseconds as measured on one slow core."""
@@ -33,6 +37,7 @@ def exact(text: str, *, strict: bool = True) -> Any:
 
     Raises:
         Unreadable: It is none.
+        GivenTwice: A key has two values.
     """
     try:
         value = (_STRICT if strict else _LOOSE).decode(text)
@@ -60,8 +65,22 @@ def _constant(word: str) -> Any:
     raise Unreadable(f"{word} is no JSON")
 
 
-_STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_constant)
-_LOOSE = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, strict=False)
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs.
+
+    Raises:
+        GivenTwice: A key has two values.
+    """
+    known = dict(pairs)
+    if len(known) < len(pairs):
+        for key, value in pairs:
+            if known[key] != value or type(known[key]) is not type(value):
+                raise GivenTwice(f"{shorten(key, 40)!r} is given twice, with two values")
+    return known
+
+
+_STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, object_pairs_hook=once)
+_LOOSE = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, object_pairs_hook=once, strict=False)
 
 
 def _deeper(value: Any, limit: int) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.repair import Unreadable, exact, mend, repair
-from micro_agent.decoding.scanner import Piece, pieces
+from micro_agent.decoding.scanner import Piece
 from micro_agent.decoding.shapes import THOUGHTS, plain
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.words import any_case
 
 _MAX_OBJECTS = 100
 """So many different objects are looked at; a text with more is a table."""
@@ -17,17 +18,58 @@ _HEAD = 2000
 """Characters of an object without an end that say what it begins like."""
 
 _QUOTE = r"""["'“”‘’]?"""
-_KEYED = re.compile(rf"(?i:tool|name|func|fn|action|final|answer|call|method|command|api)[\w-]{{0,40}}{_QUOTE}\s*+:")
-_TOOL_KEY = re.compile(rf"[{{\[,\"'“‘]\s*+(?:tool|tool_?name|tool_?calls?|function_?call){_QUOTE}\s*+:")
-_FINAL_KEY = re.compile(rf"^\{{\s*+{_QUOTE}final(?:_answer)?{_QUOTE}\s*+:")
+_KEYED = re.compile(
+    any_case(
+        "tool",
+        "name",
+        "func",
+        "fn",
+        "action",
+        "final",
+        "answer",
+        "call",
+        "method",
+        "command",
+        "api",
+        "recipient",
+        "intent",
+        "operation",
+        "type",
+        "service",
+        "skill",
+        "capability",
+    )
+    + rf"[\w -]{{0,40}}+{_QUOTE}\s*+[:：=]"
+)
+_TOOL_KEY = re.compile(rf"[{{\[,\"'“‘]\s*+(?:tool|tool_?name|tool_?calls?|function_?call){_QUOTE}\s*+[:：]")
+_FINAL_KEY = re.compile(rf"^\{{\s*+{_QUOTE}final(?:_answer)?{_QUOTE}\s*+[:：]")
 _NAME_VALUE = re.compile(
-    rf"(?i:name|tool|func|function|action|method|command|call)(?i:_?name|_?id|_?choice)?{_QUOTE}\s*+:\s*+{_QUOTE}"
-    r"([^\"'“”‘’,{}]{1,128})"
+    any_case("name", "tool", "func", "function", "action", "method", "command", "call")
+    + rf"(?i:_?name|_?id|_?choice)?{_QUOTE}\s*+[:：]\s*+{_QUOTE}([^\"'“”‘’,{{}}]{{1,128}})"
 )
+_ASSIGNED_NAME = re.compile(
+    any_case("name", "tool", "function", "action") + r"""(?i:_?name)?["']?\s{0,9}=>?\s{0,9}["']?([^"'“”,{}=]{1,128})"""
+)
+"""The same in what is no JSON: it is as often code, and so a call only where it names a tool that is known."""
 _ARGUMENTS_KEY = re.compile(
-    rf"(?i:arg|argument|param|parameter)s?{_QUOTE}\s*+:|\b(?i:kwargs|(?:action_?|tool_?)?inputs?|input_?data){_QUOTE}\s*+:"
+    any_case(
+        "args?",
+        "arguments?",
+        "params?",
+        "parameters?",
+        r"\bkwargs",
+        r"\binputs?",
+        r"\baction_?inputs?",
+        r"\btool_?inputs?",
+        r"\binput_?data",
+    )
+    + rf"{_QUOTE}\s*+[:：]"
 )
-_FIRST_KEY = re.compile(rf"(?:[\[{{\s]|(?://|#)[^\n]*+\n){{1,40}}+{_QUOTE}([\w.\\-]{{1,64}}){_QUOTE}\s*+:")
+_FIRST_KEY = re.compile(rf"(?:[\[{{\s]|(?://|#)[^\n]*+\n){{1,40}}+{_QUOTE}([\w.\\-]{{1,64}}){_QUOTE}\s*+[:：]")
+
+_LISTED_KEY = re.compile(
+    rf"\{{\s*+{_QUOTE}[\w .-]{{1,64}}+{_QUOTE}\s*+:\s*+\[\s*+\{{\s*+{_QUOTE}([\w.-]{{1,64}}){_QUOTE}\s*+:"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +98,11 @@ def survey_of(source: Source) -> Survey:
     tail: Piece | None = None
     repeated: list[Repair] = []
     names = {plain(name) for name in source.offer.names or ()}
-    for piece in pieces(source.text):
+    keys = names | THOUGHTS
+    for piece in source.data.pieces:
         if len(values) + len(broken) == _MAX_OBJECTS:
             break
-        if not _may_decide(piece, names):
+        if not _may_decide(piece, keys):
             continue
         if not piece.closed:
             if _looks_decided(piece, source, names):
@@ -80,10 +123,17 @@ def survey_of(source: Source) -> Survey:
     return Survey(list(values.values()), list(broken.values()), tail, repeated)
 
 
-def _may_decide(piece: Piece, names: set[str]) -> bool:
+def _may_decide(piece: Piece, keys: set[str]) -> bool:
     """Whether one of the keys is worth a closer look."""
-    end = len(piece.text) if piece.closed else min(_HEAD, len(piece.text))
-    return _KEYED.search(piece.text, 0, end) is not None or _first_key(piece) in names | THOUGHTS
+    text = piece.text if piece.closed else piece.text[:_HEAD]
+    if ":" not in text and "=" not in text and "：" not in text:
+        return False
+    return _KEYED.search(text) is not None or _first_key(piece) in keys or _listed_key(text) in keys
+
+
+def _listed_key(text: str) -> str:
+    key = _LISTED_KEY.match(text)
+    return plain(key[1]) if key else ""
 
 
 def _first_key(piece: Piece) -> str:
@@ -105,6 +155,8 @@ def _looks_decided(piece: Piece, source: Source, names: set[str]) -> bool:
     """Whether an object that cannot be read begins like a call or a final answer and not like data."""
     text = (piece.text if piece.closed else piece.text[:_HEAD]).replace("\\_", "_")
     if _TOOL_KEY.search(text) or _FINAL_KEY.match(text) or _first_key(piece) in names:
+        return True
+    if (given := _ASSIGNED_NAME.search(text)) and source.offer.tool(source.offer.resolve(given[1])) is not None:
         return True
     named = _NAME_VALUE.search(text)
     return named is not None and bool(_ARGUMENTS_KEY.search(text) or source.offer.resolve(named[1]))

@@ -1,26 +1,61 @@
 """A decision in plain text: one reader after the other, each for one way of writing it; what none reads is prose."""
 
+import html
 import re
 from dataclasses import replace
 
 from micro_agent.decoding import dialects, json_objects
+from micro_agent.decoding.data import Data
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
 from micro_agent.decoding.dialects import unread
+from micro_agent.decoding.guessing import texts
 from micro_agent.decoding.markup import without_quoted_markup
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.repair import Unreadable, exact, repair
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.source import Reader, Source
+from micro_agent.decoding.spellings import respelled, stands_in
 from micro_agent.decoding.thinking import spoken
 from micro_agent.decoding.tokens import own_turn, without_end_of_turn, without_tokens
+from micro_agent.decoding.values_kept import kept
 from micro_agent.decoding.wording import shorten
+
+_MAX_AGAIN = 30_000
+"""Characters of a reply that is read once more, with its thoughts, where a value without them is not what was said."""
 
 
 def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     """The decision in ``text``; prose is the final answer."""
-    said = spoken(own_turn(text, offer.allowance), offer.allowance)
+    if (again := respelled(text, offer.names or ())) is None:
+        return _read(text, finish_reason, offer)
+    found = _read(again, finish_reason, offer)
+    if _keeps(found, text):
+        return found
+    written = _read(text, finish_reason, offer)
+    unread = isinstance(written, Final) and written.answer == text.strip()  # the markup itself
+    if not unread or isinstance(found, Final):
+        return written
+    return found if isinstance(found, DecodeError) else error("malformed", "A call with markup inside a value.", offer)
+
+
+def _keeps(found: Decision, text: str) -> bool:
+    """Whether what was read in the respelled text is what the model wrote."""
+    if isinstance(found, ToolCalls):
+        plain = html.unescape(text)
+        said = (value for call in found.calls for value in texts(call.args))
+        return all(stands_in(value, text) or stands_in(value, plain) for value in said)
+    return isinstance(found, Final) and found.answer in text
+
+
+def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
+    data = Data(text, offer.allowance)
+    own = own_turn(data)
+    said = spoken(data.of(own))
     source = Source(without_end_of_turn(said.text), finish_reason == "length", offer)
     found = _unquoted(source) or _first(source)
+    if said.text not in own:
+        whole = replace(source, text=without_end_of_turn(own).strip())
+        found = kept(found, own, lambda: _first(whole) if len(own) <= _MAX_AGAIN else None, offer)
     if found is None and said.open_thought and not source.text:
         found = _after_open_thought(replace(source, text=said.open_thought))
     if found is not None:
@@ -28,7 +63,7 @@ def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     if source.cut_off:
         ending = f", ending in {source.text[-40:]!r}" if source.text else " before the thinking ended" if text else ""
         return error("cut_off", f"A reply that the token limit cut off{ending}.", offer)
-    answer, repairs = without_tokens(said.text)
+    answer, repairs = without_tokens(said.text, source.data)
     if answer:
         return Final(answer, repairs)
     if finish_reason == "content_filter":
@@ -38,10 +73,12 @@ def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
 
 def _objects(source: Source) -> Decision | None:
     """The decision in the JSON of the text, next to special tokens and to markup that is only quoted."""
-    text, _ = without_tokens(source.text)
-    found = json_objects.read(replace(source, text=text))
+    text, _ = without_tokens(source.text, source.data)
+    found = json_objects.read(source if text == source.text else replace(source, text=text))
+    if found is None:
+        return None
     unquoted = without_quoted_markup(text)
-    if found is not None and unquoted != text and json_objects.read(replace(source, text=unquoted)) is None:
+    if unquoted != text and json_objects.read(replace(source, text=unquoted)) is None:
         return None
     return found
 

@@ -26,16 +26,18 @@ _CALL_TAG = re.compile(
     r"<(?P<slash>/?)(?:(?:\w{1,20}:)?tool_calls?|function_calls?|function|invoke|parameter|arg_value)\b[^<>\n]{0,200}>"
 )
 
+_OBJECT = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(?:["'“‘]|\w+\s*+[:=])""")
+
 # gpt-oss: the analysis channel up to the next message. With a recipient it is a call and no thought.
 _ANALYSIS = re.compile(
     r"(?P<call>\bto=[\w.-]{1,128}\s*+)?(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+analysis(?P<header>[^<]{0,200})"
     r"<\|message\|>[^<]*+(?:<(?!\|(?:end|start|channel|call|return)\|>)[^<]*+)*+(?:<\|end\|>)?"
 )
 # The same where the server dropped the special tokens.
-_BARE_ANALYSIS = re.compile(r"\Aanalysis(?=[A-Z]).*?assistant(?:final|(?=commentary))", re.DOTALL)
+_BARE_ANALYSIS = re.compile(r"analysis(?=[A-Z]).*?assistant(?:final|(?=commentary))", re.DOTALL)
 
 # Granite 3.2 thinks in plain words.
-_WORDS = re.compile(r"\A\s*+(?:Here is|Here's) my thought process:.*?(?:Here is|Here's) my response:", re.DOTALL)
+_WORDS = re.compile(r"\s*+(?:Here is|Here's) my thought process:.*?(?:Here is|Here's) my response:", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +50,27 @@ class Spoken:
 
 def without_thinking(text: str) -> str:
     """`spoken`, the text alone."""
-    return spoken(text, Allowance()).text
+    return spoken(Data(text, Allowance())).text
 
 
-def spoken(text: str, allowance: Allowance) -> Spoken:
-    """``text`` without ``<think>…</think>`` and what other models write for it.
+def spoken(data: Data) -> Spoken:
+    """The text without ``<think>…</think>`` and what other models write for it.
 
     Without a closing tag everything after the opening one is thought, without an opening tag everything before the
     closing one. A tag inside a string of a JSON object, or in an argument of a call in tags, is data.
     """
-    text = _WORDS.sub("", text)
+    text = _without_start(_WORDS, data.text)
     lowered = text.lower()
     if not any(sign in lowered for sign in _SIGNS):
-        return Spoken(_BARE_ANALYSIS.sub("", text).strip())
-    text = _without_analysis(text, allowance)
+        return Spoken(_without_start(_BARE_ANALYSIS, text).strip())
+    data = _without_analysis(data.of(text))
+    text = data.text
     kept: list[str] = []
     at, inside, paired = 0, False, False
     end = len(text.rstrip())
-    calls = _Calls.of(text)
-    for tag in _outside_data(_TAG, text, allowance):
-        if not inside and calls.hold(at, tag.start(), said=paired or tag["opening"]):
+    calls, begun = _Calls.of(text), _Begun.of(data)
+    for tag in _outside_data(_TAG, data):
+        if not inside and (calls.hold(at, tag.start(), said=paired or tag["opening"]) or begun.hold(tag.start())):
             continue
         if tag["opening"]:
             if not inside:
@@ -112,17 +115,38 @@ class _Calls:
         return following < len(self.closed) and self.closed[following] > tag
 
 
-def _without_analysis(text: str, allowance: Allowance) -> str:
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The object that a text begins with: no thought begins like that, so a tag inside it is data, readable or not."""
+
+    end: int
+
+    @classmethod
+    def of(cls, data: Data) -> "_Begun":
+        first = data.pieces[0] if _OBJECT.match(data.text) and data.pieces else None
+        return cls(first.end if first and not data.text[: first.start].strip() else 0)
+
+    def hold(self, tag: int) -> bool:
+        return tag < self.end
+
+
+def _without_start(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.match(text)
+    return text[found.end() :] if found else text
+
+
+def _without_analysis(data: Data) -> Data:
+    text = data.text
     kept: list[str] = []
     at = 0
-    for thought in _outside_data(_ANALYSIS, text, allowance):
+    for thought in _outside_data(_ANALYSIS, data):
         if not thought["call"] and "to=" not in thought["header"]:
             kept.append(text[at : thought.start()])
             at = thought.end()
-    return _BARE_ANALYSIS.sub("", "".join(kept) + text[at:])
+    return data.of(_without_start(_BARE_ANALYSIS, "".join(kept) + text[at:]))
 
 
-def _outside_data(pattern: re.Pattern[str], text: str, allowance: Allowance) -> list[re.Match[str]]:
+def _outside_data(pattern: re.Pattern[str], data: Data) -> list[re.Match[str]]:
     """The first matches that mean something and are no part of an argument."""
-    found = (match for match in pattern.finditer(text) if match.lastgroup)
-    return Data(text, allowance).outside(list(islice(found, _MAX_TAGS)))
+    found = (match for match in pattern.finditer(data.text) if match.lastgroup)
+    return data.outside(list(islice(found, _MAX_TAGS)))

@@ -5,14 +5,15 @@ from itertools import islice
 
 from micro_agent.decoding.data import Data
 from micro_agent.decoding.decision import Repair
-from micro_agent.decoding.repair import Allowance, repair
+from micro_agent.decoding.repair import repair
 
 # A header of the next turn: what follows was not said by the model as itself.
 _NEXT_TURN = re.compile(
     r"(?:<\|(?:im_end|eot_id|end)\|>\s*+)?(?:<\|im_start\|>\s*+(?:user|system|tool)\b"
-    r"|<\|start_header_id\|>\s*+(?:user|system|tool|ipython)\b|<start_of_turn>\s*+user\b|<\|start\|>\s*+(?:user|functions)\b)"
+    r"|<\|start_header_id\|>\s*+(?:user|system|tool|ipython)\b|<start_of_turn>\s*+user\b|<\|start\|>\s*+(?:user|functions)\b"
+    r"|<\|from\|>\s*+(?!assistant\b)\w)"
 )
-_TURN_SIGNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|start|>")
+_TURN_SIGNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|start|>", "<|from|>")
 _HEAD = re.compile(
     r"\s++|<s>|<bos>|<\|begin_of_text\|>|<\|CHATBOT_TOKEN\|>|<\|START_(?:RESPONSE|TEXT)\|>|<\|assistant\|>"
     r"|<\|im_start\|>\s*+assistant\b|<start_of_turn>\s*+model\b|<\|start_header_id\|>\s*+assistant\s*+<\|end_header_id\|>"
@@ -34,23 +35,24 @@ _END = re.compile(r"<\|(?:end|return|start|call|channel)\|>")
 _ANSWER = re.compile(r"<(?P<tag>answer|response)>(?P<answer>.*)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
 
 
-def own_turn(text: str, allowance: Allowance) -> str:
-    """``text`` up to where the model goes on as somebody else; a header inside readable JSON is data."""
+def own_turn(data: Data) -> str:
+    """The text up to where the model goes on as somebody else; a header inside readable JSON is data."""
+    text = data.text
     if not any(sign in text for sign in _TURN_SIGNS):
         return text
-    for header in Data(text, allowance).outside(list(islice(_NEXT_TURN.finditer(text), _MAX_TURNS))):
+    for header in data.outside(list(islice(_NEXT_TURN.finditer(text), _MAX_TURNS))):
         if text[: header.start()].strip():
             return text[: header.start()]
     return text
 
 
-def without_tokens(text: str) -> tuple[str, list[Repair]]:
+def without_tokens(text: str, data: Data) -> tuple[str, list[Repair]]:
     """``text`` without the special tokens at its beginning and its end, and what was dropped.
 
-    Of several channels of gpt-oss the final one counts.
+    Of several channels of gpt-oss the final one counts. One in an argument is none; ``data`` says where these are.
     """
     kept = text
-    if (finals := list(_FINAL.finditer(kept))) != []:
+    if (finals := _finals(kept, data)) != []:
         kept = kept[finals[-1].end() :]
         kept = kept[: ended.start()] if (ended := _END.search(kept)) else kept
     at = 0
@@ -60,6 +62,12 @@ def without_tokens(text: str) -> tuple[str, list[Repair]]:
     if whole := _ANSWER.fullmatch(kept):
         kept = whole["answer"].strip()
     return kept, [repair("special_tokens", text, kept)] if kept != text.strip() else []
+
+
+def _finals(text: str, data: Data) -> list[re.Match[str]]:
+    """Where final channels begin: not in data, and not in an object that cannot be read."""
+    found = data.outside(list(islice(_FINAL.finditer(text), _MAX_TURNS)))
+    return [one for one in found if not any(piece.start < one.start() < piece.end for piece in data.pieces)]
 
 
 def without_end_of_turn(text: str) -> str:

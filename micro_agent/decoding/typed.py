@@ -9,6 +9,8 @@ from micro_agent.tools.schema import Schema
 
 _MAX_NESTING = 8
 _TEXT = frozenset({"string"})
+_CDATA = re.compile(r"\s*+<!\[CDATA\[(?P<text>.*?)\]\]>\s*+", re.DOTALL)
+_ITEM = re.compile(r"\s*+<(?P<key>[A-Za-z_][\w.-]{0,127})>(?P<text>[^<]*+)</(?P=key)>\s*+")
 _NULLS = ("null", "none", "nil")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 _IMPLIED = {"properties": "object", "items": "array", "prefixItems": "array"}
@@ -39,8 +41,10 @@ def typed(text: str, wanted: frozenset[str], allowance: Allowance) -> Any:
     Where only text is wanted it stays as it is. Of several types the narrowest that fits counts and text is the last,
     as in the parsers of vLLM and Ollama. Where nothing is said, numbers, JSON words, objects and lists are read.
     What is none of the wanted types stays text: the schema will refuse it, or coercion will find what it means.
+    ``<![CDATA[…]]>`` quotes a text; elements are the items of a list or the members of an object where one is wanted.
     """
-    whole = _trimmed(text)
+    quoted = _CDATA.fullmatch(text) if "<![CDATA[" in text else None
+    whole = _trimmed(text) if quoted is None else quoted["text"]
     bare = whole.strip()
     if wanted == _TEXT:
         return whole
@@ -52,7 +56,7 @@ def typed(text: str, wanted: frozenset[str], allowance: Allowance) -> Any:
         return int(bare)
     if "boolean" in wanted and bare.lower() in ("true", "false"):
         return bare.lower() == "true"
-    value = _read(bare, allowance) if wanted & {"number", "object", "array"} else whole
+    value = _read(bare, allowance, wanted) if wanted & {"number", "object", "array"} else whole
     kind = _JSON_TYPES[cast("type", type(value))]
     return value if kind in wanted - _TEXT or (kind == "integer" and "number" in wanted) else whole
 
@@ -62,6 +66,16 @@ def _trimmed(text: str) -> str:
     return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
 
 
+def _elements(text: str) -> list[tuple[str, str]]:
+    """The names and texts of the elements that ``text`` consists of; none when it holds anything else."""
+    parts: list[tuple[str, str]] = []
+    at = 0
+    while (found := _ITEM.match(text, at)) is not None:
+        parts.append((found["key"], found["text"]))
+        at = found.end()
+    return parts if at == len(text) else []
+
+
 def _untyped(bare: str, whole: str) -> Any:
     with suppress(Unreadable):
         value = exact(bare)
@@ -69,7 +83,11 @@ def _untyped(bare: str, whole: str) -> Any:
     return {"True": True, "False": False, "None": None}.get(bare, whole)
 
 
-def _read(bare: str, allowance: Allowance) -> Any:
+def _read(bare: str, allowance: Allowance, wanted: frozenset[str]) -> Any:
+    if bare.startswith("<") and (parts := _elements(bare)):
+        if "array" in wanted and len({key for key, _ in parts}) == 1:
+            return [text for _, text in parts]
+        return dict(parts) if "object" in wanted and len(dict(parts)) == len(parts) else bare
     if not bare.startswith(("{", "[")):
         with suppress(Unreadable):
             return exact(bare)

@@ -7,7 +7,7 @@ from micro_agent.decoding.arguments import closed
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.ends import Ends
 from micro_agent.decoding.repair import Unreadable, exact, mend, repair, unescaped
-from micro_agent.decoding.scanner import Piece, pieces
+from micro_agent.decoding.scanner import Piece, first_piece
 from micro_agent.decoding.source import Source
 
 _DECODER = json.JSONDecoder()
@@ -48,13 +48,13 @@ def _mended(text: str, source: Source, *, whole: bool) -> tuple[Any, list[Repair
     if (inner := unescaped(text)) is not None:
         value, repairs = mend(inner, source.offer.allowance)
         return value, [repair("double_encoding", text, inner), *repairs], len(text)
-    found = pieces(text)
-    if not found or found[0].start > 0:
+    piece = first_piece(text)
+    if piece is None:
         raise Unreadable("it is no JSON")
-    if not found[0].closed:
-        return (*_closed(found[0], source, whole=whole), len(text))
+    if not piece.closed:
+        return (*_closed(piece, source, whole=whole), len(text))
     try:
-        return (*mend(found[0].text, source.offer.allowance), found[0].end)
+        return (*mend(piece.text, source.offer.allowance), piece.end)
     except Unreadable:
         end = max(text.rfind("}"), text.rfind("]")) + 1
         return (*mend(text[:end], source.offer.allowance), end)
@@ -66,6 +66,8 @@ def _closed(piece: Piece, source: Source, *, whole: bool) -> tuple[Any, list[Rep
         value, repairs = closed(piece, source.offer.allowance)
     except Unreadable:
         text = piece.text.rstrip().removesuffix("```").rstrip()
+        if whole and piece.missing and text[-1:].isdigit():
+            return mend(text + piece.missing, source.offer.allowance)
         if not whole or not text.endswith(("}", "]")):
             raise Unfinished from None
         return mend(text, source.offer.allowance)

@@ -1,6 +1,7 @@
 """What a decode error says: what was seen, and what to write instead, for a model of a billion parameters."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from micro_agent.asking_again import ASKING
 from micro_agent.decoding.decision import Reason, ToolSpec
@@ -36,7 +37,7 @@ def expected(reason: Reason, names: Iterable[str] | None, tool: ToolSpec | None 
     text = asked.format(form=_native_form(tool) if native else _json_form(tool))
     if listed is None:
         return text
-    return shorten(f"{text} Tools: {_names(listed, _MAX_EXPECTED - len(text) - 9)}", _MAX_EXPECTED)
+    return shorten(f"{text} Tools: {_names(tuple(listed), _MAX_EXPECTED - len(text) - 9)}", _MAX_EXPECTED)
 
 
 def _native_form(tool: ToolSpec | None) -> str:
@@ -53,9 +54,10 @@ def _json_form(tool: ToolSpec | None) -> str:
     return f"Reply with one JSON object and nothing else: {call} or {_FINAL}."
 
 
-def _names(names: list[str], room: int) -> str:
+@lru_cache(maxsize=64)
+def _names(names: tuple[str, ...], room: int) -> str:
     """As many names as fit into ``room`` characters, and how many more there are."""
-    shown = list(names)
+    shown = list(names[: max(1, room)])
     while len(shown) > 1 and len(_listed(shown, len(names))) > room:
         shown.pop()
     return _listed(shown, len(names))

@@ -2,7 +2,9 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 # <|message|>, <｜tool▁call▁begin｜>, harmony's "commentary to=functions.f"
 _TOKEN = re.compile(r"<[|｜][^<>]*>?|\bto=")
@@ -10,10 +12,22 @@ _TOKEN = re.compile(r"<[|｜][^<>]*>?|\bto=")
 _TAIL = re.compile(r"<\|(?:channel\|>\s*(?:analysis|commentary|final)|constrain\|>\s*\w+)\b")
 _LABEL = re.compile(r"^(?:(?:tool|function)[ _]?name|name|tool|function|action)\s*[:=]\s*(?=\S)", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:(?:functions?|default_api|tools?|namespaces?|api)[.:/]+\s*)+(?=\w)", re.IGNORECASE)
-_SUFFIX = re.compile(r"(?::\d*|\(\s*\))+$")  # functions.f:0, f: and f()
-_BETWEEN = re.compile(r"[\s._-]+")
+_SUFFIX = re.compile(r"(?:\d*+:|\)\s*+\()*+")  # functions.f:0, f: and f(), read from the end: else it is quadratic
+_BETWEEN = re.compile(r"[\s._\\-]+")
+_SIGNS = "\"'`*“”‘’<>[]{}()@#$/\\,;:.|&▁ \t\r\n"
+# "2. search", "Use the search tool", tool_search, SearchTool
+_LEAD = re.compile(
+    r"^(?:\d{1,2}[.):]\s*)?(?:(?:us|call|invok|run|runn|execut)(?:e|ing)?\s+)?(?:the\s+)?(?:(?:functions?|tools?|mcp)[\s_-]+)?(?=\w)",
+    re.IGNORECASE,
+)
+_KIND = re.compile(r"(?:[\s_-]+\(?(?i:tool|function|func)|(?<=[a-z0-9])(?:Tool|Function))$")
+# A server may drop the token between a name and what follows it.
+_GLUED = re.compile(r"(?<=[a-z0-9])(?:commentary|analysis|json)$")
+# repo.search, mcp:fs:read, repo_browser/open, mcp__fs__read
+_STEP = re.compile(r"(?:[.:/\\#]|__|->)+")
+_METHOD = re.compile(r"\d+|call|run|invoke|execute", re.IGNORECASE)
 _AROUND = " \t\r\n\"'`*“”‘’"
-_MAX_CHARS = 500
+_MAX_CHARS = 200
 _MAX_SHOWN = 60
 _MAX_COMPARED = 200
 
@@ -23,7 +37,9 @@ def resolve(names: Iterable[str], name: str) -> str | None:
 
     An exact name is itself. Otherwise quotes are set aside, then case, ``-``, ``.`` and ``_``, then prefixes such as
     ``functions.`` and suffixes such as ``()``, then special tokens glued on (``add<|channel|>commentary``). The first
-    of these steps after which a tool fits decides: it is taken when it is the only one. Nothing goes by likeness.
+    of these steps after which a tool fits decides: it is taken when it is the only one. Then words that say what it is
+    are set aside (``SearchTool``, ``the search tool``), also those in the tools' own names, and at last a namespace
+    (``repo.search``), also that of the tool, unless another part of the name is a tool's too. Nothing goes by likeness.
 
     Args:
         names: The names of the tools there are.
@@ -32,8 +48,8 @@ def resolve(names: Iterable[str], name: str) -> str | None:
     Returns:
         One of ``names``, or ``None`` when none or several fit.
     """
-    known = list(names)
-    if name in known:
+    known = _known(tuple(names))
+    if name in known.names:
         return name
     if len(name) > _MAX_CHARS:
         return None
@@ -41,8 +57,45 @@ def resolve(names: Iterable[str], name: str) -> str | None:
     for spellings in ([bare], [_undressed(bare)], _pieces(bare)):
         fitting = _fitting(known, spellings)
         if fitting:
-            return fitting.pop() if len(fitting) == 1 else None
+            return next(iter(fitting)) if len(fitting) == 1 else None
+    told = _told(_undressed(bare))
+    for spelling in (told, _GLUED.sub("", told)) if _key(told) else ():
+        fitting = known.told.get(_key(spelling), frozenset()) or _at_the_end(known, spelling)
+        if fitting:
+            return next(iter(fitting)) if len(fitting) == 1 else None
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The tools' names by what is compared, since a reply may hold a hundred names and there may be hundreds of tools.
+
+    ``keys`` has them as they are, ``told`` without the words that say what a tool is, ``ends`` by each of their ends.
+    """
+
+    names: frozenset[str]
+    keys: Mapping[str, frozenset[str]]
+    told: Mapping[str, frozenset[str]]
+    ends: Mapping[str, frozenset[str]]
+
+
+@lru_cache(maxsize=8)
+def _known(names: tuple[str, ...]) -> _Known:
+    return _Known(
+        frozenset(names),
+        _by({name: {_key(name)} for name in names}),
+        _by({name: {_key(_told(name))} for name in names}),
+        _by({name: _ends(_STEP.split(name)) for name in names}),
+    )
+
+
+def _by(found: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
+    """The names by each of the keys found for them."""
+    grouped: dict[str, set[str]] = {}
+    for name, keys in found.items():
+        for key in keys:
+            grouped.setdefault(key, set()).add(name)
+    return {key: frozenset(group) for key, group in grouped.items()}
 
 
 def closest(names: Collection[str], name: str) -> list[str]:
@@ -53,9 +106,33 @@ def closest(names: Collection[str], name: str) -> list[str]:
 
 def _undressed(spelling: str) -> str:
     """``spelling`` without a label before it, a namespace and what looks like a call after it."""
-    for pattern in (_LABEL, _PREFIX, _SUFFIX):
+    for pattern in (_LABEL, _PREFIX):
         spelling = pattern.sub("", spelling).strip(_AROUND)
-    return spelling
+    ending = _SUFFIX.match(spelling[::-1])
+    return spelling[: len(spelling) - (ending.end() if ending else 0)].strip(_AROUND)
+
+
+def _told(name: str) -> str:
+    """``name`` without signs and words around it that only say what it is."""
+    for _ in range(2):
+        name = _KIND.sub("", _LEAD.sub("", name.strip(_SIGNS))).strip(_SIGNS)
+    return name
+
+
+def _at_the_end(known: _Known, name: str) -> frozenset[str]:
+    """The tools that ``name`` ends in behind a namespace, or that end in ``name`` behind theirs."""
+    steps = [step for step in _STEP.split(name) if step]
+    while len(steps) > 1 and _METHOD.fullmatch(steps[-1]) and not _fitting(known, steps[-1:]):
+        steps.pop()
+    whole = _key("".join(steps))
+    if not whole:
+        return frozenset()
+    found = known.ends.get(whole, frozenset[str]()).union(*(known.keys.get(end, ()) for end in _ends(steps)))
+    return found | _fitting(known, steps[:-1]) if found else found
+
+
+def _ends(steps: list[str]) -> set[str]:
+    return {_key("".join(steps[at:])) for at in range(len(steps))}
 
 
 def _pieces(name: str) -> list[str]:
@@ -64,11 +141,11 @@ def _pieces(name: str) -> list[str]:
     return [_undressed(word) for part in parts for word in part.split()] if len(parts) > 1 else []
 
 
-def _fitting(known: Collection[str], spellings: list[str]) -> set[str]:
+def _fitting(known: _Known, spellings: list[str]) -> frozenset[str]:
     """The names that one of the spellings is, or else those that it is but for case and what stands between words."""
-    exact = {name for name in known if name in spellings}
+    exact = known.names.intersection(spellings)
     keys = {_key(spelling) for spelling in spellings} - {""}
-    return exact or {name for name in known if _key(name) in keys}
+    return exact or frozenset[str]().union(*(known.keys.get(key, ()) for key in keys))
 
 
 def _key(spelling: str) -> str:

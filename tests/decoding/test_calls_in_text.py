@@ -68,6 +68,34 @@ def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
         '{"name": "calculator", "arguments": {"calculator": {"expression": "1+1"}}}',
         '{"name": "calculator", "arguments": {"name": "calculator", "arguments": {"expression": "1+1"}}}',
         '{"name": "calculator", "arguments": [{"expression": "1+1"}]}',
+        '{"recipient_name": "functions.calculator", "parameters": {"expression": "1+1"}}',
+        '{"tool_uses": [{"recipient_name": "functions.calculator", "parameters": {"expression": "1+1"}}]}',
+        '{"name"："calculator"，"arguments"：{"expression"："1+1"}}',
+        '{"name": "calculator", "arguments": [{"name": "expression", "value": "1+1"}]}',
+        '{"name": "calculator", "arguments": {"expression": {"value": "1+1"}}}',
+        '{"name": "calculator", "arguments": {"expression": {"type": "string", "value": "1+1"}}}',
+        '{"name": "calculator", "arguments": {"properties": {"expression": {"type": "string", "value": "1+1"}}}}',
+        '{"name": "calculator", "parameters": {"type": "object", "properties": {"expression": {"value": "1+1"}}}}',
+        '{"name": "calculator", "arguments": {"request": {"expression": "1+1"}}}',
+        '{"name": "calculator", "input": {}, "arguments": {"expression": "1+1"}}',
+        '{"name": "calculator", "parameters": {"type": "object", "properties": {}}, "args": {"expression": "1+1"}}',
+        '{"action": "calculator", "action_input": "1+1"}',
+        '{"next_thought": "I add", "next_tool_name": "calculator", "next_tool_args": {"expression": "1+1"}}',
+        '{"type": "calculator", "parameters": {"expression": "1+1"}}',
+        '{"method": "tools/call", "params": {"name": "calculator", "arguments": {"expression": "1+1"}}}',
+        '{"name": "call_tool", "input": "{\\"name\\": \\"calculator\\", \\"args\\": {\\"expression\\": \\"1+1\\"}}"}',
+        '{"invoke": {"name": "calculator", "parameters": {"expression": "1+1"}}}',
+        '{"parts": [{"functionCall": {"name": "calculator", "args": {"expression": "1+1"}}}]}',
+        '{"name ": "calculator", "arguments ": {"expression": "1+1"}}',
+        '"name": "calculator", "arguments": {"expression": "1+1"}}',
+        '```json\n"name": "calculator", "arguments": {"expression": "1+1"}\n```',
+        '{"name"= "calculator", "arguments"= {"expression"= "1+1"}}',
+        "{name = 'calculator', arguments = {expression = '1+1'}}",
+        '{"name" => "calculator", "arguments" => {"expression" => "1+1"}}',
+        '{name": "calculator", "arguments": {"expression": "1+1"}}',
+        "{„name“: „calculator“, “arguments”: {”expression”: „1+1”}}",
+        '{"name": "calculator",\n"arguments": {\n"expression": "1+1"\n}\nFUNCTION RETURN {"status": "OK", "x": null"}',
+        '{"name": "calculator", "arguments": {"expression": "1+1"}\n\nResult: {"sum": 2}',
     ],
 )
 def test_every_shape_of_a_call_is_read(text: str, tools: Tools) -> None:
@@ -81,6 +109,11 @@ def test_every_shape_of_a_call_is_read(text: str, tools: Tools) -> None:
 )  # fmt: skip
 def test_a_call_is_found_whatever_stands_around_it(around: str, tools: Tools) -> None:
     assert calls(around.replace("{}", CALL), tools) == ADD_UP
+
+
+def test_prose_with_brackets_behind_a_missing_one_is_no_part_of_the_object(tools: Tools) -> None:
+    text = '{"tool": "calculator",\n"args": {"expression": "a}\nSee this"}\nReturn of {"x": null"}'
+    assert calls(text, tools) == [ToolCall("calculator", {"expression": "a}\nSee this"})]
 
 
 def test_a_call_without_arguments_needs_none(tools: Tools) -> None:
@@ -105,7 +138,9 @@ def test_a_list_is_several_calls_in_order(tools: Tools) -> None:
 
 def test_the_arguments_are_carried_as_the_model_gave_them(tools: Tools) -> None:
     text = '{"name": "search_code", "arguments": {"pattern": "x", "max_results": "5"}}'
-    assert calls(text, tools) == [ToolCall("search_code", {"pattern": "x", "max_results": "5"})]
+    decision = decode(ModelReply(text=text), tools, coerce=False)
+    assert isinstance(decision, ToolCalls)
+    assert decision.calls == [ToolCall("search_code", {"pattern": "x", "max_results": "5"})]
 
 
 def test_a_call_outranks_a_final_answer(tools: Tools) -> None:
@@ -195,6 +230,11 @@ def test_a_name_that_is_no_tools_is_not_run(tools: Tools) -> None:
         '{"name": "calculator", "arguments": {"arguments": "{broken"}}',
         '{"name": "calculator", "arguments": [{"expression": "1"}, {"expression": "2"}]}',
         '{"name": "calculator", "arguments": [1]}',
+        '{"name": "calculator", "arguments": [{"name": "expression", "value": 1}, {"name": "expression", "value": 2}]}',
+        '{"name": "calculator", "arguments": {"expression": "1"}, "parameters": {"expression": "2"}}',
+        '{"name": "calculator", "arguments": {"request": {"price": "1"}}}',
+        '{"action": "search_code", "action_input": ["x"]}',
+        '{"action": "store", "action_input": "x"}',
         '{"name": "calculator", "arguments": "\\"\\\\\\"x\\\\\\"\\""}',
         '{"name": "calculator", "arguments": 5}',
         '[{"name": "now", "arguments": {}}, {"name": "calculator", "arguments": {}}]',
@@ -231,13 +271,20 @@ def test_a_list_of_calls_and_other_things_is_refused(tools: Tools) -> None:
         '{"output": {"output": {"output": {"output": {"name": "now"}}}}}',
         "{'name': 'Rome', 'population': 3}",
         "{'tool': 'hammer', 'price': 3}",
-        '{"name": "now", "parameters": {"type": "object", "properties": {}}}',
         'Two: {"name": "a"} and {"name": "b"}.',
         'Like this:\n```json\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n```\nThat is a call of an API.',
         '{"tool_calls": [], "note": "none"}',
         '{"name": "Rome", "population',
+        '{name = "Rome", args = {size = 3}}',
+        "x = {name: 1}; y = {a = 2}",
+        '{"type": "object", "parameters": {"a": 1}}',
+        '{"method": "tools/list", "note": "x"}',
+        '{"method": "tools/call", "params": {"a": 1}}',
+        '"name": "Rome", "arguments": 1}',
+        '{"a": 1, "a": 2}',
         '"just a {quoted} text"',
         '"{not closed',
+        '{\\"x\\": \\q}',
         "\n".join(f'{{"name": "calculator", "row": {i}}}' for i in range(300)),
     ],
 )
@@ -258,6 +305,12 @@ def test_data_for_the_user_is_the_answer(text: str, tools: Tools) -> None:
         '{"tool": ' + "[" * 70 + "]" * 70 + "}",
         '{"tool": "hammer", "size": "3"',
         '{"tool": "calculator", "args": {"expression": 1',
+        '{"tool": "calculator", "args": {"expression": "1", "expression": "2"}}',
+        '{"tool": "calculator", "tool": "now", "args": {}}',
+        "{'tool': 'calculator', 'args': {'expression': '1', 'expression': '2'}}",
+        '{tool: "calculator", args: {"expression": 1, "expression": "1"}}',
+        '{"tool": "calculator", "args": {"expression": "1"\n}\nRETURN {"a"',
+        '{"tool" = "calculator", "args" = {"expression" = "1',
     ],
 )
 def test_an_object_that_starts_like_a_call_and_cannot_be_read_is_malformed(text: str, tools: Tools) -> None:

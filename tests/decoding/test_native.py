@@ -58,8 +58,8 @@ def test_arguments_that_are_no_object_are_malformed(arguments: Any, tools: Tools
 
 
 def test_a_call_of_an_unknown_tool_is_kept_for_the_loop_to_answer(tools: Tools) -> None:
-    reply = ModelReply(text="On it.", calls=(RawCall("nope", "{}", "a"), RawCall("Os.Now", "{}", "")))
-    assert decode(reply, tools) == ToolCalls([ToolCall("nope", {}, "a"), ToolCall("Os.Now", {}, None)])
+    reply = ModelReply(text="On it.", calls=(RawCall("nope", "{}", "a"), RawCall("Os.Then", "{}", "")))
+    assert decode(reply, tools) == ToolCalls([ToolCall("nope", {}, "a"), ToolCall("Os.Then", {}, None)])
 
 
 def test_a_known_tool_gets_its_own_name_and_the_other_one_is_on_record(tools: Tools) -> None:

@@ -35,6 +35,13 @@ NASTY = {
     "values of gemma": '<|tool_call>call:now{a:<|"|>',
     "actions": "Action: now\nAction Input: ",
     "end of turn": "<|im_end|>",
+    "labels": "name: now\n",
+    "headings": "#### Action\n",
+    "calls told": "[Calling tool: now(",
+    "calls in python": "now(x='a'b'c', y='",
+    "fields": "[[ ## next_tool_name ## ]]\nnow\n",
+    "equals signs": '{"name"= "now", ',
+    "a key twice": '{"name": "now", "arguments": {"a": 1, "a": 2}} ',
 }
 WHOLE = {
     "half a string": '{"tool": "' + "a" * SIZE,
@@ -56,6 +63,9 @@ WHOLE = {
     "quotes in a list": "{'tool': 'now', 'x': ['" + "1'" * 800 + "]}",
     "braces": "{tool: " + "{1" * 60 + "1" * 3000 + "}" * 61,
     "long blanks": " " * SIZE + "x",
+    "blank lines": "Action:" + "\n" * SIZE + "x",
+    "quotes in a python text": "now(x='" + "a'b " * (SIZE // 4) + "')",
+    "a long command": "now x=" + "a " * (SIZE // 2),
 }
 TEXTS = {name: part * (SIZE // len(part)) for name, part in NASTY.items()} | WHOLE
 

@@ -38,7 +38,29 @@ NAMES = ["get_weather", "calculator", "a.b", "a_b", "json"]
         ("A.b", None),
         ("calc", None),
         ("calculater", None),
-        ("weather.calculator", None),
+        ("CalculatorTool", "calculator"),
+        ("GetWeatherFunction", "get_weather"),
+        ("the get_weather tool", "get_weather"),
+        ("Use calculator (tool)", "calculator"),
+        ("tool_get_weather", "get_weather"),
+        ("2. calculator", "calculator"),
+        ("[calculator]", "calculator"),
+        ("/calculator", "calculator"),
+        ("get\\_weather,", "get_weather"),
+        ("repo_browser.calculator", "calculator"),
+        ("mcp__maths__calculator", "calculator"),
+        ("maths:basic:calculator", "calculator"),
+        ("maths/calculator.run", "calculator"),
+        ("calculatorcommentary", "calculator"),
+        ("calculator_json", None),
+        ("calculatorJson", None),
+        ("calculator.weather", None),
+        ("json.calculator", None),
+        ("get_weather.calculator", None),
+        ("no_calculator", None),
+        ("calculator or get_weather", None),
+        ("::", None),
+        ("calculator" + " " * 600, None),
         ("calculator(1+1)", None),
         ("<|x|>calculator<|y|>get_weather", None),
     ],
@@ -51,6 +73,25 @@ def test_a_spelling_that_needs_less_set_aside_is_the_one_that_is_meant() -> None
     assert resolve(["tools.get", "get"], "Tools.Get") == "tools.get"
     assert resolve(["get"], "Tools.Get") == "get"
     assert resolve(["functions"], "functions:") == "functions"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("open", "fs__open"),
+        ("mcp__fs__open", "fs__open"),
+        ("zip.open", None),
+        ("git.push", "git.push"),
+        ("push", None),
+        ("svn.push", None),
+        ("search", "search_tool"),
+        ("SearchTool", "search_tool"),
+    ],
+)
+def test_a_tool_with_a_namespace_of_its_own_is_meant_without_it_and_never_by_another(
+    name: str, meant: str | None
+) -> None:
+    assert resolve(["fs__open", "git.push", "hg.push", "search_tool"], name) == meant
 
 
 WORDS = st.lists(st.text("abcAB", min_size=1, max_size=3), min_size=1, max_size=3)

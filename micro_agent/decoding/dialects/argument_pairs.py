@@ -12,29 +12,44 @@ import re
 from typing import Any
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.ends import Ends, holds_json_calls
+from micro_agent.decoding.ends import Ends, holds_json_calls, tears_off
 from micro_agent.decoding.markup import decided, marks
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
 from micro_agent.decoding.typed import typed
 
-_CALL = re.compile(r"<tool_call>\s{0,9}(?P<name>[\w.:-]{1,128})(?=\s{0,9}(?:(?P<more><arg_key>)|</tool_call>))")
-_KEY = re.compile(r"\s*+<arg_key>\s*+(?P<key>[^<>\n]{1,128}?)\s{0,9}(?:</arg_key>)?\s*+<arg_value>")
-_VALUE_END = re.compile(r"</arg_value>(?=\s*+(?:<arg_key>|</?tool_call>|<[|｜]|\Z))")
-_NEXT = re.compile(r"<arg_key>|</tool_call>")
-_CALL_END = re.compile(r"\s*+</tool_call>")
+_TAG = r"(?:[a-z]{1,20}_)?(?:tool_calls?|function_calls?|tool|user)"
+_STRAY = r"(?:</arg_(?:key|value)>|</(?:name|function|tool_name)>)"
+_CALL = re.compile(
+    rf"(?P<tag><{_TAG}>\s{{0,9}}(?:<(?:name|function|tool_name)>|<function=)?|(?<![\w.:/<>-]))"
+    rf"(?P<name>[A-Za-z_][\w.:-]{{0,127}}+)>?"
+    rf"(?=\s{{0,9}}(?:{_STRAY}\s{{0,9}})?(?P<more><arg_key>)|\s{{0,9}}</arg_(?:key|value)>\s{{0,9}}(?:\Z|</)|\s{{0,9}}</tool_call>)"
+)
+_AFTER_NAME = re.compile(rf"\s*+{_STRAY}?")
+_KEY = re.compile(
+    r"\s*+<arg_key>\s*+[\"']?(?P<key>[^<>\n\"']{1,128}?)[\"']?\s{0,9}(?:</arg_key>\s*+(?:<arg_value>|(?=[^<\s]))|<arg_value>)"
+)
+_VALUE_END = re.compile(rf"</arg_value>(?=\s*+(?:<arg_key>|</?{_TAG}>|</function>|<[|｜]|\Z))")
+_NEXT = re.compile(rf"<arg_key>|</{_TAG}>")
+_CALL_END = re.compile(rf"(?:\s*+</function>)?\s*+</{_TAG}>")
+_SIGNS = ("<arg_key>", "</tool_call>", "</arg_")
 _MAX_PARAMETERS = 200
 
 
 def read(source: Source) -> Decision | None:
-    """The calls in ``<tool_call>name<arg_key>…``."""
+    """The calls in ``<tool_call>name<arg_key>…``; the tag may be another one, or absent where a tool is named."""
+    if not any(sign in source.text for sign in _SIGNS):
+        return None
     shapes: list[Shape] = []
     begin, end, whole = -1, -1, True
     ends = Ends(source.text, _VALUE_END), Ends(source.text, _NEXT)
     for mark in marks(source, _CALL):
         if mark.start() < end:
             continue
-        if not mark["more"] and source.offer.resolve(mark["name"]) is None:
+        known = source.offer.resolve(mark["name"]) is not None
+        if not mark["tag"] and not (known and source.offer.tools is not None):
+            continue
+        if not mark["more"] and not known:
             return None
         begin = mark.start() if begin < 0 else begin
         args, end, closed = _arguments(mark, source, *ends)
@@ -47,7 +62,8 @@ def read(source: Source) -> Decision | None:
 
 def _arguments(mark: re.Match[str], source: Source, value_ends: Ends, tags: Ends) -> tuple[dict[str, Any], int, bool]:
     """The arguments, where the call ends, and whether it is complete."""
-    text, offer, at = source.text, source.offer, mark.end()
+    text, offer = source.text, source.offer
+    at = stray.end() if (stray := _AFTER_NAME.match(text, mark.end())) else mark.end()
     name = offer.resolve(mark["name"]) or ""
     args: dict[str, Any] = {}
     for _ in range(_MAX_PARAMETERS):
@@ -56,11 +72,13 @@ def _arguments(mark: re.Match[str], source: Source, value_ends: Ends, tags: Ends
         stop, at = _value_end(text, key.end(), value_ends, tags)
         if at < 0:
             return args, len(text), False
-        args[key["key"]] = typed(text[key.end() : stop], offer.types(name, key["key"]), offer.allowance)
+        value = typed(text[key.end() : stop], offer.types(name, key["key"]), offer.allowance)
+        if args.setdefault(key["key"], value) != value:
+            return args, at, False  # two values for one argument: neither is right
     else:
         return args, at, False
     closing = _CALL_END.match(text, at)
-    return args, closing.end() if closing else at, closing is not None or not source.cut_off
+    return args, closing.end() if closing else at, closing is not None or not (source.cut_off or tears_off(text, at))
 
 
 def _value_end(text: str, start: int, value_ends: Ends, tags: Ends) -> tuple[int, int]:

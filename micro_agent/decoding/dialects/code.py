@@ -22,7 +22,7 @@ def read(source: Source) -> Decision | None:
     """The code behind the first marker, for the tool ``python`` if there is one."""
     if not any(sign in source.text for sign in _SIGNS) or source.offer.resolve("python") is None:
         return None
-    found = marks(source, _BEGIN)
+    found = [mark for mark in marks(source, _BEGIN) if not _is_spoken_of(source.text, mark)]
     if not found:
         return None
     start = found[0].end()
@@ -33,3 +33,9 @@ def read(source: Source) -> Decision | None:
     return decided(
         [Shape("python", {"code": code}, "explicit")], source, dialect="code", span=span, unfinished=unfinished
     )
+
+
+def _is_spoken_of(text: str, mark: re.Match[str]) -> bool:
+    """Whether a sentence goes on up to the tag."""
+    before = text[max(0, mark.start() - 2) : mark.start()]
+    return mark[0] == "<|python_tag|>" and before.endswith(" ") and before[:1] not in ".:!? \n>"

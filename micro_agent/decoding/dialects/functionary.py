@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Decision, Final
 from micro_agent.decoding.repair import repair
 from micro_agent.decoding.source import Source
 
-_BEGIN = re.compile(r"(?:>>>|\A)\s*+(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]*+\n\s*+(?=\{)")
+_BEGIN = re.compile(r"(?:>>>|\A)\s*+(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]*+\n\s*+(?=\{|\"\{)")
 _END = re.compile(r"<\|(?:eot_id|end_of_text)\|>")
 _OPENING = re.compile(r">>>(?!all\b)")
 _ALL = re.compile(r"\A\s*+(?:>>>)?all[ \t]*+\n(?P<answer>[^>]*+(?:>(?!>>)[^>]*+)*+)")

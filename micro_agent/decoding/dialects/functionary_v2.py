@@ -15,7 +15,7 @@ _FROM = r"(?:<\|from\|>[ \t]{0,9}assistant\s{0,9})?"
 _BEGIN = re.compile(
     rf"(?:{_FROM}<\|recipient\|>|\A)\s*+(?!all\s{{0,9}}<)(?P<name>[A-Za-z_][\w.-]{{0,127}}+)\s{{0,9}}<\|content\|>"
 )
-_END = re.compile(r"<\|stop\|>|<\|from\|>(?=[ \t]{0,9}assistant)")
+_END = re.compile(r"<\|stop\|>|(?=<\|from\|>)")
 _OPENING = re.compile(r"<\|recipient\|>(?!\s{0,9}all\b)")
 _MARKUP = Markup("functionary_v2", ("<|content|>",), _BEGIN, _END, opening=_OPENING)
 _ALL = re.compile(rf"(?:{_FROM}<\|recipient\|>|\A)\s*+all\s{{0,9}}<\|content\|>(?P<answer>[^<]*+(?:<(?!\|)[^<]*+)*+)")

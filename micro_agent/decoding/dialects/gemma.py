@@ -16,17 +16,28 @@ from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
 from micro_agent.decoding.values import Unfinished
 
-_MAX_TOKENS = 12_000
-_OPENING = re.compile(r"<\|tool_call>|<start_function_call>")
+_MAX_TOKENS = 4_000
+_SIGNS = ("<|tool_call", "<start_function_call>", "call:", "<call>")
+_OPENING = re.compile(r"<\|tool_call\|?>|<start_function_call>")
+_NAME = r"(?P<name>[A-Za-z_](?:[\w.-]|:(?=\w)){0,127}+)"
 _BEGIN = re.compile(
-    rf"(?:(?:{_OPENING.pattern})\s*+(?:call:\s*+)?|^call:)(?P<name>[A-Za-z_][\w.-]{{0,127}}+)\s*+(?={{)", re.MULTILINE
+    rf"(?:(?:{_OPENING.pattern}|<call>)\s*+:?(?:call:\s*+)?|(?P<bare>^:?call:|(?<=\|>)call:)){_NAME}\s*+(?={{)",
+    re.MULTILINE,
 )
-_END = re.compile(r"\s*+(?:<tool_call\|>|<end_function_call>)")
+_TAGS = re.compile(r"<(?:parameter|param|arg|argument|arg_value|function|invoke|tool_call)\b(?!\|)")
+"""Between these a line may begin like that and be part of a value."""
+_ENDING = r"<tool_call\|>|<end_function_call>|<\|/?tool_call\|>|</?tool_call>|</call>|<turn\|>"
+_END = re.compile(rf"\s*+(?:{_ENDING})")
+_DELIMITER = r'(?:<\|"\|>|<escape>)'
 _TOKEN = re.compile(
     r'\s*+(?:<\|"\|>(?P<text>.*?)<\|"\|>|<escape>(?P<escape>.*?)<escape>|(?P<json>"[^"\\]*(?:\\.[^"\\]*)*+")'
-    r"|(?P<mark>[{}\[\],:])|(?P<end><tool_call\|>|<end_function_call>)|(?P<bare>[^\s{}\[\],:\"<][^{}\[\],:\"<]*))",
+    r"|'(?P<single>[^'\\\n]*+)'(?=\s*+[,:}\]])"
+    rf"|(?P<mark>[{{}}\[\],:])|(?P<end>{_ENDING})|(?P<bare>[^\s{{}}\[\],:\"'<][^{{}}\[\],:\"<]*))",
     re.DOTALL,
 )
+# Models leave out the opening delimiter of a text; a key in it would be the next argument.
+_UNOPENED = re.compile(rf'\s*+(?P<text>[^\s{{}}\[\]<>"][^{{}}\[\]<>"]{{0,2000}}+){_DELIMITER}(?=\s*+[,}}\]])')
+_KEY = re.compile(r",\s*+\w++\s*+:")
 _STRING = re.compile(r'\s*+(?:<\|"\|>|<escape>|"|\Z)')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
 _PARTNER = {"{": "}", "[": "]"}
@@ -34,17 +45,19 @@ _PARTNER = {"{": "}", "[": "]"}
 
 def read(source: Source) -> Decision | None:
     """The calls in the markers, or ``call:name{…}`` at the start of a line."""
+    if not any(sign in source.text for sign in _SIGNS):
+        return None
     shapes: list[Shape] = []
     start, end, fault, unfinished = -1, 0, None, False
     for mark in marks(source, _BEGIN):
-        if mark.start() < end:
+        if mark.start() < end or (mark["bare"] is not None and _TAGS.search(source.text, 0, mark.start())):
             continue
         if shapes and TURN.search(source.text, end, mark.start()):
             break
         start = mark.start() if start < 0 else start
         try:
             args, end = _arguments(source, mark.end())
-            shapes.append(Shape(mark["name"], args, "explicit"))
+            shapes.append(Shape(_tool(source, mark["name"]), args, "explicit"))
         except Unreadable as why:
             fault, end = str(why), mark.end()
             break
@@ -55,6 +68,13 @@ def read(source: Source) -> Decision | None:
         return None
     unfinished = unfinished or bool(_OPENING.search(source.text, end) and not TURN.search(source.text, end))
     return decided(shapes, source, dialect="gemma", span=(start, end), fault=fault, unfinished=unfinished)
+
+
+def _tool(source: Source, name: str) -> str:
+    """The name, or the end of a path such as ``google:mcp:name`` that a tool has."""
+    parts = name.split(":")
+    ends = (":".join(parts[at:]) for at in range(len(parts)))
+    return next((end for end in ends if source.offer.resolve(end)), name)
 
 
 def _arguments(source: Source, start: int) -> tuple[Any, int]:
@@ -85,6 +105,10 @@ def _translated(text: str, start: int) -> tuple[list[str], str, int, bool]:
     missing: list[str] = []
     at, whole = start, False
     while len(parts) < _MAX_TOKENS and (token := _TOKEN.match(text, at)) is not None and token["end"] is None:
+        if token["bare"] is not None and parts[-1:] == [":"] and (unopened := _unopened(text, at)) is not None:
+            parts.append(json.dumps(unopened["text"]))
+            at, whole = unopened.end(), True
+            continue
         at = token.end()
         parts.append(_as_json(token, text, parts))
         whole = token["bare"] is None and token["mark"] not in (*_PARTNER, ":", ",")
@@ -97,8 +121,14 @@ def _translated(text: str, start: int) -> tuple[list[str], str, int, bool]:
     return parts, "".join(reversed(missing)), at, whole
 
 
+def _unopened(text: str, at: int) -> re.Match[str] | None:
+    """The text at ``at`` that lacks its opening delimiter, if it is one."""
+    found = _UNOPENED.match(text, at)
+    return found if found is not None and not _KEY.search(found["text"]) else None
+
+
 def _as_json(token: re.Match[str], text: str, parts: list[str]) -> str:
-    given = token["text"] if token["text"] is not None else token["escape"]
+    given = next((token[kind] for kind in ("text", "escape", "single") if token[kind] is not None), None)
     if given is not None:
         return json.dumps(given)
     if token["bare"] is None:

@@ -14,7 +14,8 @@ _WORDS = (
     r"(?:\w{1,20}[:_-])?(?:tool|function|action)s?"
     r"(?:[ _-]?(?:call|use|request|code|invocation)s?)?(?:_(?:start|begin))?"
 )
-_BEGIN = re.compile(rf"<\|{_WORDS}\|?>|<{_WORDS}>", re.IGNORECASE)
+_OPENING = rf"<\|{_WORDS}\|?>|<{_WORDS}>"
+_BEGIN = re.compile(rf"(?:{_OPENING})(?:\s{{0,9}}(?:{_OPENING}))?", re.IGNORECASE)
 _CLOSED = r"(?:\w{1,20}[:_-])?(?:tool|function|action|call)\w{0,20}"
 _END = re.compile(  # an opening tag closes as well, where nothing follows that it may open
     rf"(?:</|<\|/){_CLOSED}(?:\|?>|(?=\s*\Z))|<\|?{_CLOSED}\|?>(?!\s*+(?:```\w*\s*+)?[{{\[\"])|<\|im_end\|>",

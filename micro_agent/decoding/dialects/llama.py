@@ -12,13 +12,14 @@ from micro_agent.decoding.source import Source
 
 _TAG = re.compile(r"<\|python_tag\|>")
 _TAG_END = re.compile(r"<\|eo[mt]_id\|>")
+_WORDS = r"(?:function(?:_call)?|tool(?:_call)?)"
 _FUNCTION = re.compile(
-    r"""</?function\s{0,3}[=(/:\s]\s{0,3}(?:name\s{0,3}=\s{0,3})?["']?(?P<name>[A-Za-z_][\w.-]{0,127}+)["']?"""
-    r"""[\s)>,=(]{0,8}(?=[{\["]|</function)"""
+    rf"""</?{_WORDS}\s{{0,3}}[=(/:\s]\s{{0,3}}(?:name\s{{0,3}}=\s{{0,3}})?["']?(?P<name>(?!\w{{1,20}}\s?=)[A-Za-z_][\w.-]{{0,127}}+)["']?+"""
+    rf"""[\s)>,=(]{{0,8}}(?=[{{\["]|</{_WORDS})"""
 )
-_FUNCTION_END = re.compile(r"(?:\)>?\s*+|>\s*+)?<[/\\]?function>?|<\|eo[mt]_id\|>")
+_FUNCTION_END = re.compile(rf"(?:\)>?\s*+|>\s*+)?<[/\\]?{_WORDS}>?|<\|eo[mt]_id\|>")
 _BUILT_IN = Markup("llama", ("<|python_tag|>",), _TAG, _TAG_END)
-_CUSTOM = Markup("llama", ("<function", "</function"), _FUNCTION, _FUNCTION_END)
+_CUSTOM = Markup("llama", ("<function", "</function", "<tool"), _FUNCTION, _FUNCTION_END)
 
 
 def read(source: Source) -> Decision | None:

@@ -5,17 +5,18 @@ competes. With unknown tools nothing says that a word is a name.
 """
 
 import re
-from itertools import islice
 
 from micro_agent.decoding.decision import Decision, ToolCalls
-from micro_agent.decoding.markup import decided, says
-from micro_agent.decoding.repair import Unreadable, exact
+from micro_agent.decoding.examples import says
+from micro_agent.decoding.markup import decided
+from micro_agent.decoding.repair import Unreadable, mend
 from micro_agent.decoding.scanner import Piece, pieces
 from micro_agent.decoding.shapes import Shape, call_shapes
 from micro_agent.decoding.source import Source
 
 _REACH = 200
-_MAX_OPENINGS = 20
+_MAX_TOLD = 4_000
+_TOLD = re.compile(r"\[[A-Za-z]{3,12}ing ")
 _BEFORE = re.compile(
     r"(?:^|://|\b(?:call|calling|invoke|invoking|use|using|run|running|execute|executing|tool|function|action)\b)"
     r"[^\w{}\n]{0,12}(?:the[^\w\n]{1,3})?(?P<name>[A-Za-z_][\w.-]{0,63})"
@@ -30,9 +31,7 @@ def read(source: Source) -> Decision | None:
     """The one call that a name and the object behind it are."""
     if not source.offer.tools or source.cut_off:
         return None
-    if not any(_BEFORE.search(source.text[max(0, at - _REACH) : at]) for at in _openings(source.text)):
-        return None
-    found = pieces(source.text)
+    found = [inner for piece in source.data.pieces for inner in _inside(piece)]
     objects = [piece for piece in found if piece.closed and piece.text.startswith("{")]
     if len(objects) != 1 or not all(piece.closed for piece in found):
         return None
@@ -43,18 +42,21 @@ def read(source: Source) -> Decision | None:
     if before is None or name is None or _names_another(source, piece, name):
         return None
     try:
-        args = exact(piece.text)
+        args, repairs = mend(piece.text, source.offer.allowance, guess=False)
     except Unreadable:
         return None
     if not args or call_shapes(args):
         return None
     span = start + before.start(), piece.end
-    decision = decided([Shape(name, args, "explicit")], source, dialect="named", span=span)
+    decision = decided([Shape(name, args, "explicit")], source, dialect="named", span=span, repairs=repairs)
     return decision if isinstance(decision, ToolCalls) else None
 
 
-def _openings(text: str) -> list[int]:
-    return [brace.start() for brace in islice(re.finditer(r"\{", text), _MAX_OPENINGS)]
+def _inside(piece: Piece) -> list[Piece]:
+    """``piece``, or what brackets hold that are none of JSON: ``[Calling tool name with {…}]``."""
+    if not piece.closed or len(piece.text) > _MAX_TOLD or not _TOLD.match(piece.text):
+        return [piece]
+    return [Piece(inner.text, piece.start + 1 + inner.start, inner.missing) for inner in pieces(piece.text[1:-1])]
 
 
 def _names_another(source: Source, piece: Piece, name: str) -> bool:

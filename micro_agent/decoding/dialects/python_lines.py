@@ -7,26 +7,41 @@ Anywhere else, as in "I used add(2, 3)", or in a program, such a call is prose.
 
 import re
 from collections.abc import Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, pairwise
+from typing import cast
 
-from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.decision import Decision, Repair, ToolCalls
 from micro_agent.decoding.markup import decided
-from micro_agent.decoding.positional import python_shapes, tool_of
-from micro_agent.decoding.python_calls import START, extent
-from micro_agent.decoding.repair import Unreadable
+from micro_agent.decoding.positional import extent_of, is_told, python_shapes_at, tool_of
+from micro_agent.decoding.python_calls import START, extent, missing
+from micro_agent.decoding.repair import Unreadable, repair
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.stated_order import in_stated_order
 
-_LABEL = r"(?:(?i:action|(?:tool|function)?[ ]?call)[ ]?:[ \t]*)?(?:await[ ])?"
-_LINE = re.compile(rf"^[ \t]*{_LABEL}`{{0,2}}(?P<call>{START})", re.MULTILINE)
-_LINE_END = re.compile(r"[ \t]*[;,]?[ \t]*`{0,3}[ \t]*(?:#[^\n]*)?(?=\n|\Z)")
+_KEYWORD = r"[A-Za-z_][\w.]{0,127}\(\s{0,9}[A-Za-z_]\w{0,64}[ ]?="
+_WILL = r"(?i:(?:sure|ok|okay|first|now|next)?[,.!]?[ ]?(?:I(?:['’]ll|[ ]will|[ ]need|[ ]am)|let[ ]me|let['’]s)[ ])"
+# Behind words of its own a list is a call, and so is one that the model says that it will make; else it explains.
+_ANNOUNCED = rf"[^\n(\[]{{0,300}}:[ \t]+(?=\[{_KEYWORD})|{_WILL}[^\n(\[]{{0,200}}:[ \t]+(?={_KEYWORD})"
+_SPOKEN = (
+    r"(?i:(?:action|tool|function|(?:(?:tool|function)[ _]?)?call)(?:[ ]\d{1,2})?[ ]?:[ \t]*"
+    r"|(?:call|invok|execut|runn|us)ing[ ](?:the[ ])?(?:(?:tool|function)[ ]?:?[ ])?)"
+)
+_SIGN = r"(?:(?:[-=]>|(?![✅✔☑❌✓✗])[^\w\s()\[\]{}<>\"'`#*+.,:;=/\\-]{1,3})[ \t]{0,3})?"
+_LABEL = rf"{_SIGN}(?:{_ANNOUNCED}|{_SPOKEN})?(?:await[ ])?"
+_LINE = re.compile(rf"^[ \t]*+(?=[^\n(\[:=]*+[(\[:=]){_LABEL}`{{0,2}}(?P<call>{START})", re.MULTILINE)
+_CALL = re.compile(START)
+_VALUE = re.compile(r"""=|[(,:]\s*+["'\[{\d]""")
+_LINE_END = re.compile(r"[ \t]*+(?:[;,]|\.{3}|…)?+[ \t]*+`{0,3}+[ \t]*+(?:#[^\n]*+)?+(?=\n|\Z)")
 _GAP = re.compile(r"(?:[\s,;]|```\w*)*+")
 _AROUND = re.compile(r"(?:[\s;`]|```\w*\n)*+")
 _BOILERPLATE = re.compile(r"(?:\s|;|#[^\n]*|print\(\w+\)|(?:from[ ][\w.]+[ ])?import[ ][\w., ]+)*+")
 _MAX_LINES = 40
 
 _Span = tuple[int, int]
+_Found = dict[str, tuple[_Span, list[Shape], list[Repair]]]
 
 
 def read(source: Source) -> Decision | None:
@@ -35,25 +50,62 @@ def read(source: Source) -> Decision | None:
     if "(" not in text:
         return None
     spans, torn = _lines(source)
-    found: dict[str, tuple[_Span, list[Shape]]] = {}
+    found: _Found = {}
     for group in _grouped(spans, text):
         span = group[0][0], group[-1][1]
         try:
-            shapes = [shape for start, stop in group for shape in python_shapes(text[start:stop], source)]
+            read_each = [python_shapes_at(source, *each) for each in group]
         except Unreadable as why:
-            if text[span[0]] == "[":
+            if text[span[0]] == "[" or (_is_whole(text, span) and _begins(text, span[0], source)):
                 return decided([], source, dialect="pythonic", span=span, fault=str(why))
             continue
+        shapes = [shape for each, _ in read_each for shape in each]
         if _counts(shapes, span, source):
-            found[str(shapes)] = span, shapes
+            found[str(shapes)] = span, shapes, [one for _, each in read_each for one in each]
+    if len(found) > 1 and (both := _ordered(found, text)) is not None:
+        found = both
     if len(found) > 1:
         return error("ambiguous", f"{len(found)} different calls in Python with other text between.", source.offer)
-    for span, shapes in found.values():
+    for span, shapes, repairs in found.values():
         torn = torn or (source.cut_off and bool(text[span[1] :].strip("` \n")))
-        return decided(shapes, source, dialect="pythonic", span=span, unfinished=torn)
-    if torn and text[0] == "[" and _LINE.match(text):
-        return decided([], source, dialect="pythonic", span=(0, len(text)), unfinished=True)
+        return decided(shapes, source, dialect="pythonic", span=span, repairs=repairs, unfinished=torn)
+    first = cast("re.Match[str]", _AROUND.match(text)).end()
+    opening = _LINE.match(text, first) if torn else None
+    if opening and (text[first] == "[" or _begins(text, opening.start("call"), source)):
+        return _torn(source, opening.start("call"))
     return None
+
+
+def _ordered(found: _Found, text: str) -> _Found | None:
+    """All of the calls as one, where the text says which comes first and which then."""
+    spans = [span for span, _, _ in found.values()]
+    between = [text[one[1] : other[0]] for one, other in pairwise(spans)]
+    if not in_stated_order(text[: spans[0][0]], between):
+        return None
+    shapes = [shape for _, each, _ in found.values() for shape in each]
+    return {"": ((spans[0][0], spans[-1][1]), shapes, [one for _, _, each in found.values() for one in each])}
+
+
+def _begins(text: str, start: int, source: Source) -> bool:
+    """Whether the call of a tool at ``start`` has a value in it, and not the names of arguments alone."""
+    call = _CALL.match(text, start)
+    return call is not None and _is_tool(call["name"], source) and _VALUE.search(text, call.end() - 1) is not None
+
+
+def _is_tool(name: str, source: Source) -> bool:
+    return source.offer.tools is not None and (tool_of(name, source) is not None or is_told(name))
+
+
+def _torn(source: Source, start: int) -> Decision | None:
+    """A call or a list of calls that is the whole text and has no end: closed where only brackets are missing."""
+    text = source.text.rstrip("` \n")
+    closers = None if source.cut_off or source.offer.tools is None else missing(text)
+    if not closers or extent(text + closers, start) is None:  # there is more than is looked at
+        return decided([], source, dialect="pythonic", span=(0, len(source.text)), unfinished=True)
+    found = read(replace(source, text=text + closers))
+    if not isinstance(found, ToolCalls):
+        return found
+    return replace(found, repairs=[*found.repairs, repair("closing_brackets", text, text + closers)])
 
 
 def _lines(source: Source) -> tuple[list[_Span], bool]:
@@ -64,7 +116,7 @@ def _lines(source: Source) -> tuple[list[_Span], bool]:
         start = line.start("call")
         if start < end or not _may_count(line["name"], source, start):
             continue
-        stop = extent(text, start)
+        stop = extent_of(text, start)
         if stop is None:
             return spans, True
         end = stop
@@ -75,7 +127,7 @@ def _lines(source: Source) -> tuple[list[_Span], bool]:
 
 def _may_count(name: str, source: Source, start: int) -> bool:
     """Whether the name is a tool's; at the beginning of the text it may also be one that there is not."""
-    return source.offer.tools is None or tool_of(name, source) is not None or not source.text[:start].strip("` \n")
+    return source.offer.tools is None or _is_tool(name, source) or not source.text[:start].strip("` \n")
 
 
 def _grouped(spans: Sequence[_Span], text: str) -> list[list[_Span]]:
@@ -93,8 +145,15 @@ def _counts(shapes: Sequence[Shape], span: _Span, source: Source) -> bool:
     """Whether calls without markup are meant: all are of tools, or they are a list and the whole text."""
     if source.offer.tools is not None and all(source.offer.resolve(shape.name) for shape in shapes):
         return _alone_in_fence(source.text, span)
-    whole = _AROUND.fullmatch(source.text, 0, span[0]) and _AROUND.fullmatch(source.text, span[1])
-    return bool(whole and (source.offer.tools is None or source.text[span[0]] == "[") and any(s.args for s in shapes))
+    return bool(
+        _is_whole(source.text, span)
+        and (source.offer.tools is None or source.text[span[0]] == "[")
+        and any(s.args for s in shapes)
+    )
+
+
+def _is_whole(text: str, span: _Span) -> bool:
+    return bool(_AROUND.fullmatch(text, 0, span[0]) and _AROUND.fullmatch(text, span[1]))
 
 
 def _alone_in_fence(text: str, span: _Span) -> bool:

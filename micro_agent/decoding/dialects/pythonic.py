@@ -7,21 +7,25 @@
 
 import re
 
-from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.decision import Decision, Repair
 from micro_agent.decoding.ends import holds_json_calls
 from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.positional import python_shapes, tool_of
-from micro_agent.decoding.python_calls import START, extent
+from micro_agent.decoding.positional import extent_of, python_shapes_at, tool_of
+from micro_agent.decoding.python_calls import START
 from micro_agent.decoding.repair import Unreadable
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.told import LABEL, stands_alone
 
+_SIGNS = ("tool_c", "function_c", "python_", "TOOL_CALLS", "functools")
+_TOLD = re.compile(r"\[[CcIiEeRrUuTtFfAa]\w{2,8}(?: \w{3,8}){0,2} ?[:-]? ?[A-Za-z_][\w.-]{0,127}\(")
 _MARKED = re.compile(
-    r"(?:<\|?tool_calls?(?:_start)?\|?>|<function_calls?>|<\|python_(?:tag|start)\|>|<tool_code>|\[TOOL_CALLS\])"
-    rf"\s{{0,20}}(?={START})"
+    r"(?:<\|?tool_calls?(?:_start)?\|?>|<function_calls?>|<\|python_(?:tag|start)\|>|<tool_code>|functools(?<!\wfunctools)"
+    rf"|\[(?:TOOL_CALLS\]|(?P<told>){LABEL}[ ]?[:-]?))"
+    rf"\s{{0,20}}+(?:call:\s{{0,9}}+)?(?={START})"
 )
 _CLOSER = re.compile(
-    r"\s*+(?:<(?:\|tool_call_end\||\|python_end\||/function_calls?|/tool_calls?|/tool_code|[|/]{1,2}tool_calls?\|)>)?"
+    r"\s*+(?:<(?:\|tool_call_end\||\|python_end\||/function_calls?|/tool_calls?|/tool_code|[|/]{1,2}tool_calls?\|)>|\])?"
 )
 _CALL = re.compile(START)
 _GAP = re.compile(r"[\s,;]*+")
@@ -30,25 +34,42 @@ _GAP = re.compile(r"[\s,;]*+")
 def read(source: Source) -> Decision | None:
     """The calls in markup, one or several to a marker."""
     text, begin, end = source.text, -1, 0
+    if not any(sign in text for sign in _SIGNS) and not _TOLD.search(text):
+        return None
     shapes: list[Shape] = []
-    for mark in marks(source, _MARKED) if _MARKED.search(text) else ():
+    repairs: list[Repair] = []
+    for mark in marks(source, _MARKED):
         if mark.start() < end:
+            continue
+        if mark["told"] is not None and not (
+            _names_tool(text, mark.end(), source) and stands_alone(text, mark.start())
+        ):
             continue
         begin, end = mark.start() if begin < 0 else begin, mark.end()
         while call := _CALL.match(text, _skip(_GAP, text, end)):
-            if (stop := extent(text, call.start())) is None:
+            if (stop := extent_of(text, call.start())) is None:
                 return decided(shapes, source, dialect="pythonic", span=(begin, len(text)), unfinished=True)
             if mark[0].startswith("<|python_tag") and not _is_call(call["name"], source):
                 return None  # code for an interpreter
             try:
-                shapes += python_shapes(text[call.start() : stop], source)
+                found, mended = python_shapes_at(source, call.start(), stop)
             except Unreadable as why:
+                if mark["told"] is not None:
+                    return None  # it may show how to call
                 return decided(shapes, source, dialect="pythonic", span=(begin, stop), fault=str(why))
+            shapes += found
+            repairs += mended
             end = stop
         end = _skip(_CLOSER, text, end)
     if not shapes or holds_json_calls(text):
         return None
-    return decided(shapes, source, dialect="pythonic", span=(begin, end))
+    return decided(shapes, source, dialect="pythonic", span=(begin, end), repairs=repairs)
+
+
+def _names_tool(text: str, at: int, source: Source) -> bool:
+    """Whether the call at ``at`` is one of a tool: ``[Calling tool: name(…)]`` has no word that only a call has."""
+    call = _CALL.match(text, at)
+    return call is not None and source.offer.tools is not None and tool_of(call["name"], source) is not None
 
 
 def _is_call(name: str, source: Source) -> bool:

@@ -1,126 +1,158 @@
 """ReAct: ``Action: name``, ``Action Input: {…}`` on the next line, or ``Action: name({…})``, or ``Final Answer: …``.
 
-The first action counts: what follows it was thought without its result. Qwen's ``✿FUNCTION✿: name`` and
-``✿ARGS✿: {…}`` are the same under other words.
+The first action counts: what follows it was thought without its result. Other words do as well: ``Tool:`` and
+``Parameters:``, ``name:`` and ``arguments:``, with numbers and Markdown around them, and Qwen's ``✿FUNCTION✿: name``
+and ``✿ARGS✿: {…}``.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from micro_agent.decoding.decision import Decision, Final
-from micro_agent.decoding.ends import Ends
 from micro_agent.decoding.markup import decided, marks
+from micro_agent.decoding.plain_input import bracketed, input_at
 from micro_agent.decoding.repair import Unreadable, repair
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.values import Unfinished, value_at
+from micro_agent.decoding.values import Unfinished
 
-_BULLET = r"^[ \t]{0,8}(?:[-#>*]{1,3}[ \t]{1,3})?\**"
-_COLON = r"[ \t]{0,3}\**[ \t]{0,3}:\**[ \t]*+"
-_ACTION = rf"{_BULLET}(?P<key>Action(?: Name)?|Tool(?: Name)?|Function(?: Name)?|✿FUNCTION✿){_COLON}"
-_NAME_ONLY = r"(?P<name>[A-Za-z_][\w.-]{0,127}+)"
-_NAME = r"""[\[`"'*]*+(?P<name>[A-Za-z_][\w.-]{0,127}+(?: Answer)?)[\]`"'*]*+"""
-_INPUT = (
-    r"(?:Action[ _]Input|Tool[ _]Input|Input|Arguments|Args|Parameters|Action[ _]Arguments|Tool[ _]Arguments|✿ARGS✿)"
+_BULLET = r"(?:\d{1,2}[.)][ \t]{1,3})?(?:[-#>*•]{1,4}[ \t]{1,3})?\**"
+_NUMBER = r"(?:[ \t]?\d{1,2})?"
+_COLON = r"[ \t]{0,3}\**[ \t]{0,3}[:：]\**[ \t]*+"
+_BELOW = rf"(?:{_COLON}(?:\n\s*+)?|\**[ \t]*+\n\s*+)"
+_CALLED = r"(?:[ _](?:name|call|to[ _](?:use|call)))?"
+_LABEL = (
+    rf"(?P<key>✿FUNCTION✿|(?:(?:next|selected|chosen|us(?:e|ing))[ _])?(?:action|tool|function){_CALLED}|call|name)"
+    rf"{_NUMBER}(?=[ \t]{{0,3}}\**[ \t]{{0,3}}[:：\n])"
 )
+_FIRST_HEAD = re.compile(rf"(?P<before>[ \t]{{0,8}}{_BULLET}){_LABEL}", re.IGNORECASE)
+# With a sign that is looked for, and a set of what may follow it, `re` skips fast.
+_HEAD = re.compile(rf"\n(?=[- \t\d#>*•✿ATFCNSUatfcnsu])(?P<before>[ \t]{{0,8}}{_BULLET})(?i:{_LABEL})")
+_INLINE_HEAD = re.compile(rf"(?P<key>[Aa](?i:ction(?: name)?)){_NUMBER}(?=[ \t]{{0,3}}\**[ \t]{{0,3}}[:：])")
+_ACTION = ("action", "action name", "✿function✿")
+_ALONE = (*_ACTION, "tool", "tool name", "function", "function name")
+"""Labels of an action and of nothing else, and those behind which a name alone is a call."""
+_SENTENCE_END = re.compile(r"[.!?:;…][\s*]{1,5}\Z")
+_WORD = r"[A-Za-z_][\w.-]{0,127}+"
+_NAME = (
+    rf"(?:(?:use|using|call|calling|run|invoke)[ ](?:the[ ])?)?[\[`\"'*]*+(?P<name>{_WORD}(?: Answer)?)[\]`\"'*]*+"
+    r"(?:\(\))?(?:[ ](?:tool|function))?(?:[ ]with)?"
+)
+_INPUT = (
+    r"(?:✿ARGS✿|(?:Next[ _])?(?:(?:Action|Tool|Function|Call)[ _]?)?(?:Inputs?|Arg(?:ument)?s|Param(?:eter)?s|Kwargs))"
+)
+_LABELLED = rf"[ \t]*+[,;]?[ \t]*+(?:\n\s*+)?{_BULLET}{_INPUT}{_NUMBER}"
 _FLAGS = re.MULTILINE | re.IGNORECASE
-_CALL = re.compile(rf"{_ACTION}{_NAME}(?:(?:\(\))?[ \t]*+\n\s*+\**{_INPUT}{_COLON}|[ \t]*+\(?[ \t]*+(?=\{{))", _FLAGS)
-_BARE = re.compile(rf"{_ACTION}{_NAME}(?:\(\))?[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", _FLAGS)
-_NAMED = re.compile(rf"{_ACTION}{_NAME_ONLY}(?P<said>[^\n]*+)", _FLAGS)
+_CALL = re.compile(rf"{_BELOW}{_NAME}(?:{_LABELLED}{_BELOW}|[ \t]*+(?:\(|->|=>|:)?[ \t]*+(?=\{{))", _FLAGS)
+_INLINE = re.compile(rf"{_COLON}{_NAME}{_LABELLED}{_COLON}", _FLAGS)
+_BARE = re.compile(rf"{_COLON}{_NAME}[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", _FLAGS)
+_NAMED = re.compile(rf"{_COLON}(?P<name>{_WORD})(?P<said>[^\n]*+)", _FLAGS)
 _STOP = re.compile(
     r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿)", _FLAGS
 )
-_FINAL = re.compile(rf"{_BULLET}Final Answer{_COLON}(?P<answer>.*)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
-_SIGN = re.compile(r"^[^\w✿\n]{0,12}(?:Action|Tool|Function|Final Answer|Thought|Question|✿FUNCTION✿)", _FLAGS)
-_SCRATCHPAD = re.compile(rf"{_BULLET}(?:Thought|Action|Question|Final Answer){_COLON}", re.IGNORECASE)
-_FENCE = re.compile(r"\s*+(?:```\w*\s*+)?")
-_NOTHING = frozenset({"", "none", "null", "n/a", "no input", "{}"})
+_TYPE = re.compile(r"<?(?:str(?:ing)?|int(?:eger)?|number|float|bool(?:ean)?|object|array)>?")
+_TYPE_IN_PROSE = re.compile(
+    rf"\A{_TYPE.pattern}(?=[,;:(])|\((?:{_TYPE.pattern}|optional|required)(?:, ?(?:optional|required))?\)",
+    re.IGNORECASE,
+)
+_SCRATCHPAD = re.compile(
+    rf"[ \t]{{0,8}}{_BULLET}(?:Thought|Action|Question|Final Answer){_NUMBER}{_COLON}", re.IGNORECASE
+)
+_FINAL = re.compile(
+    rf"(?:\A|\n(?=[- \t\d#>*•Ff]))[ \t]{{0,8}}{_BULLET}(?i:Final Answer){_COLON}(?P<answer>.*)", re.DOTALL
+)
+_FINISH = re.compile(rf"{_COLON}(?:finish|final[ _]answer)\[(?P<answer>[^\n]*)\][ \t]*+$", _FLAGS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A label that may begin a call: where it begins with what is before it, and where it ends."""
+
+    key: str
+    start: int
+    end: int
 
 
 def read(source: Source) -> Decision | None:
     """The first action, else the final answer."""
-    if not _SIGN.search(source.text):
-        return None
-    for mark in [*marks(source, _CALL), *marks(source, _BARE)]:
+    lines, inline = _heads(source)
+    alone = [head for head in lines if head.key in _ALONE]
+    for head, mark in (*_marks(source, _CALL, lines), *_marks(source, _INLINE, inline), *_marks(source, _BARE, alone)):
         known = source.offer.tools is not None and source.offer.resolve(mark["name"]) is not None
-        if known or (mark.re is _CALL and mark["key"].lower() in ("action", "✿function✿")):
-            return _call(source, mark)
-    if (named := next(iter(marks(source, _NAMED)), None)) and source.offer.tool(source.offer.resolve(named["name"])):
-        return _said(source, named)
-    final = _FINAL.search(source.text) if _SCRATCHPAD.match(source.text) and not source.cut_off else None
-    answer = final["answer"].strip() if final else ""
+        if known or (mark.re is not _BARE and head.key in _ACTION):
+            return _call(source, head, mark)
+    for head, mark in _marks(source, _NAMED, alone)[:1]:
+        if source.offer.tool(source.offer.resolve(mark["name"])):
+            return _said(source, head, mark)
+    return _answer(source, alone)
+
+
+def _heads(source: Source) -> tuple[list[_Head], list[_Head]]:
+    """The labels that begin a line, and those of an action behind a sentence: ``Thought: I look. Action: x``."""
+    text = source.text
+    first = _FIRST_HEAD.match(text)
+    lines = [*([first] if first else []), *marks(source, _HEAD)]
+    inline = [
+        mark
+        for mark in marks(source, _INLINE_HEAD)
+        if _SENTENCE_END.search(text[max(0, mark.start() - 6) : mark.start()])
+    ]
+    return [_head(mark, mark.start("before")) for mark in lines], [_head(mark, mark.start()) for mark in inline]
+
+
+def _head(mark: re.Match[str], start: int) -> _Head:
+    return _Head(mark["key"].casefold().replace("_", " "), start, mark.end())
+
+
+def _marks(source: Source, body: re.Pattern[str], heads: Iterable[_Head]) -> list[tuple[_Head, re.Match[str]]]:
+    return [(head, mark) for head in heads if (mark := body.match(source.text, head.end))]
+
+
+def _answer(source: Source, heads: list[_Head]) -> Decision | None:
+    if not _SCRATCHPAD.match(source.text) or source.cut_off:
+        return None
+    finals = [_FINAL.search(source.text), *(mark for _, mark in _marks(source, _FINISH, heads))]
+    answer = next((final["answer"].strip() for final in finals if final), "")
     return Final(answer, [repair("dialect:react", source.text, answer)]) if answer else None
 
 
-def _said(source: Source, mark: re.Match[str]) -> Decision | None:
+def _said(source: Source, head: _Head, mark: re.Match[str]) -> Decision | None:
     """``Action: name[text]``; with anything else behind the name the action cannot be read."""
-    text = mark["said"].strip()
-    key = _only_text(source, mark["name"]) if text.startswith("[") and text.endswith("]") else None
-    fault = None if key else "its input is no JSON object"
-    shape = Shape(mark["name"], {key: text[1:-1]}, "explicit")
-    return decided(
-        [shape],
-        source,
-        dialect="react",
-        span=mark.span(),
-        fault=fault,
-        unfinished=source.cut_off and mark.end() == len(source.text),
-    )
+    args, fault = None, None
+    try:
+        args = bracketed(source, mark["name"], mark["said"].strip())
+    except Unreadable as why:
+        fault = str(why)
+    unfinished = source.cut_off and mark.end() == len(source.text)
+    shape, span = Shape(mark["name"], args, "explicit"), (head.start, mark.end())
+    return decided([shape], source, dialect="react", span=span, fault=fault, unfinished=unfinished)
 
 
-def _call(source: Source, mark: re.Match[str]) -> Decision | None:
+def _describes(args: Any, said: str, labels: str) -> bool:
+    """Whether a tool is described and not called: its parameters in prose, or types where values would stand."""
+    held = list(cast("dict[str, Any]", args).values()) if isinstance(args, dict) else [args]
+    values = [value for value in held if isinstance(value, str)]
+    if any(_TYPE.fullmatch(value) for value in values):
+        return True
+    if said.lstrip("` \n").startswith("{"):
+        return False
+    in_prose = "input" not in labels.casefold() and said.strip() in values
+    return in_prose or any(_TYPE_IN_PROSE.search(value) for value in values)
+
+
+def _call(source: Source, head: _Head, mark: re.Match[str]) -> Decision | None:
     args: Any = {}
     end, unfinished, fault = mark.end(), mark.re is _BARE and source.cut_off, None
-    if mark.re is _CALL:
+    if mark.re is not _BARE:
         try:
-            args, end = _input(source, mark["name"], mark.end())
+            args, end = input_at(source, mark["name"], mark.end(), _STOP)
+            if head.key not in _ACTION and _describes(args, source.text[mark.end() : end], mark[0]):
+                return None
         except Unfinished:
             unfinished = True
         except Unreadable as why:
             fault = str(why)
     shape = Shape(mark["name"], args, "explicit")
-    return decided([shape], source, dialect="react", span=(mark.start(), end), fault=fault, unfinished=unfinished)
-
-
-def _input(source: Source, name: str, start: int) -> tuple[Any, int]:
-    """What follows ``Action Input:``: an object, or a text for the one argument of the tool.
-
-    Raises:
-        Unreadable: It is an object or a quoted text that makes no sense.
-        Unfinished: The text ends inside it.
-    """
-    at = _FENCE.match(source.text, start).end()  # pyright: ignore[reportOptionalMemberAccess] it matches nothing as well
-    if source.text.startswith("{", at):
-        value, end, _ = value_at(source, at, (Ends(source.text, _STOP),))
-        return value, end
-    stop = _STOP.search(source.text, start)
-    if stop is None and source.cut_off:
-        raise Unfinished
-    end = stop.start() if stop else len(source.text)
-    said = source.text[at:end].strip().removesuffix("```").strip()
-    if said.lower() in _NOTHING:
-        return {}, end
-    key = _only_text(source, name)
-    return {key: _unquoted(said)} if key else said, end
-
-
-def _unquoted(said: str) -> str:
-    if said[0] not in "\"'`":
-        return said
-    if len(said) < 3 or said[-1] != said[0]:
-        raise Unreadable("its input begins with a quote and has no second one")
-    return said[1:-1]
-
-
-def _only_text(source: Source, name: str) -> str | None:
-    """The argument that a bare text is meant for: the only one of the tool, or the only required one, if a text."""
-    tool = source.offer.tool(source.offer.resolve(name))
-    properties = _mapping(tool.parameters.get("properties") if tool else None)
-    wanted = tool.parameters.get("required") if tool else None
-    keys = [key for key in properties if isinstance(wanted, list) and key in wanted] or list(properties)
-    return keys[0] if len(keys) == 1 and _mapping(properties[keys[0]]).get("type") == "string" else None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return decided([shape], source, dialect="react", span=(head.start, end), fault=fault, unfinished=unfinished)

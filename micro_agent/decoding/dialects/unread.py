@@ -3,6 +3,7 @@
 import re
 
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.examples import is_mention
 from micro_agent.decoding.markup import TURN, decided, marks
 from micro_agent.decoding.source import Source
 
@@ -16,6 +17,7 @@ _BEGIN = re.compile(
     r"|<TOOLCALL>|<(?:function=|invoke name=)|^>>>(?!all\b)\w{1,64}\s*+(?=\{)",
     re.MULTILINE,
 )
+_NAMED = re.compile(r"<(?:tool_calls?|function_calls?)>\s{0,20}(?P<name>[A-Za-z_][\w.-]{0,127}+)")
 _SIGNS = ("tool", "TOOL", "python_tag", "START_ACTION", "action_start", "function", "DSML", "<invoke", ">>>", "to=")
 _STOP = re.compile(rf"```|{TURN.pattern}", re.MULTILINE)
 
@@ -24,7 +26,9 @@ def read(source: Source) -> Decision | None:
     """The error, if there is such markup."""
     if not any(sign in source.text for sign in _SIGNS):
         return None
-    found = marks(source, _BEGIN)
+    names = source.offer.names or ()
+    found = [mark for mark in marks(source, _BEGIN) if not is_mention(source.text, mark, names)]
+    found = found or [mark for mark in marks(source, _NAMED) if source.offer.resolve(mark["name"]) in names]
     if not found:
         return None
     stop = _STOP.search(source.text, found[0].end())

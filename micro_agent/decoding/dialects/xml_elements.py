@@ -1,115 +1,147 @@
-"""Name and arguments as XML elements, as Cline, Roo and older Anthropic prompts ask for.
+"""The name of a call in an element, in an attribute or as the tag itself, as Cline, Roo and other prompts ask for.
 
     <tool_use><name>get_weather</name><arguments>{"city": "Rome"}</arguments></tool_use>
-    <get_weather><city>Rome</city></get_weather>
+    <tool_call name="get_weather">{"city": "Rome"}</tool_call>   <tool_call name="get_weather" city="Rome"/>
+    <tool=get_weather><parameter=city>Rome</parameter></tool>   <function>get_weather<parameter=city>…
+    <get_weather><city>Rome</city></get_weather>   <get_weather city="Rome"/>
 
-The second form counts only for tools that there are, with their own arguments as the elements inside.
+Only the first two are a call whatever the name; the others count for tools that there are, with arguments of theirs.
 """
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from micro_agent.decoding.arguments import closed_by_markup
 from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.ends import holds_json_calls
 from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.scanner import piece_at
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.tag_bodies import OUTER, Bodies, Body
 from micro_agent.decoding.typed import typed
 
-_OUTER = r"(?:tool|tool_use|use_tool|use_mcp_tool|tool_calls?|function|function_calls?|invoke|call|action)"
+_NAME = r"(?P<name>[\w.:-]{1,128})"
 _NAMED = re.compile(
-    rf"(?:<{_OUTER}>\s{{0,20}}){{1,2}}<(?P<tag>name|tool_name|function_name|tool|function)>\s{{0,9}}(?P<name>[\w.:-]{{1,128}})\s{{0,9}}"
-    r"</(?P=tag)>"
+    rf"(?:<{OUTER}>\s{{0,20}}){{1,2}}(?:<server_name>[^<>]{{0,200}}</server_name>\s{{0,20}})?"
+    rf"<(?P<tag>name|tool_name|function_name|tool|function)>\s{{0,9}}{_NAME}\s{{0,9}}</(?P=tag)>"
 )
-_ARGUMENTS = re.compile(r"\s*+<(?P<tag>arguments|args|parameters|params|input|tool_input|kwargs)>")
-_CLOSED = re.compile(rf"(?:\s*+</{_OUTER}>)*+")
-_ELEMENT = re.compile(r"\s*+<(?P<key>[A-Za-z_][\w.-]{0,127})>")
-_BRACE = re.compile(r"\s*+\{")
-_MAX_ELEMENTS = 200
+_QUOTED = r"""(?:"[^"<]{0,4000}"|'[^'<]{0,4000}')"""
+_ATTRIBUTES = rf"(?P<attributes>(?:\s{{1,9}}[\w-]{{1,64}}\s?=\s?{_QUOTED}){{1,20}}+)\s{{0,9}}(?P<closed>/)?>"
+_WITH_ATTRIBUTES = re.compile(rf"<{OUTER}{_ATTRIBUTES}")
+_ATTRIBUTE = re.compile(r"""([\w-]{1,64})\s?=\s?("[^"]*"|'[^']*')""")
+_IN_TAG = re.compile(
+    rf"""<{OUTER}(?:\s?[=:]\s?|\s)["']?{_NAME}["']?\s?(?P<closed>/)?>"""
+    rf"|<{OUTER}>\s{{0,9}}=?{_NAME.replace('name', 'first')}>?(?=\s{{0,9}}<)"
+    rf"|^=?{_NAME.replace('name', 'bare')}>?(?=\s{{0,9}}<(?:parameter|param)\b)",
+    re.MULTILINE,
+)
+_TAG = re.compile(r"<([^<>\s]{1,128})")
+_SIGNS = ("<tool", "<func", "<invoke", "<call", "<action", "<use", "<param")
+_NAMES = ("name", "tool_name", "function_name", "tool", "function")
+_ARGUMENTS = ("arguments", "args", "parameters", "params", "input")
 
-_Arguments = tuple[dict[str, Any] | str, int, bool]
-"""The arguments, where they end, and whether they are complete."""
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The opening tags of one call, and what their attributes say."""
+
+    name: str
+    start: int
+    end: int
+    sure: bool
+    closed: bool = False
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def read(source: Source) -> Decision | None:
-    """The calls in ``<tool_use><name>…``, or else those in elements with the name of a tool."""
+    """The calls in any of these forms."""
+    if ">" not in source.text:
+        return None
+    bodies = Bodies(source.text, source.offer, cut_off=source.cut_off)
     shapes: list[Shape] = []
     begin, end, whole = -1, -1, True
-    for mark in marks(source, _NAMED):
-        if mark.start() < end:
+    for opened in sorted(_openings(source), key=lambda one: one.start):
+        if opened.start < end or (body := _body(source, bodies, opened)) is None:
             continue
-        begin = mark.start() if begin < 0 else begin
-        args, end, closed = _named(mark, source)
-        shapes.append(Shape(mark["name"], args, "explicit"))
-        whole = whole and closed
-    if not shapes:
-        return _by_tool(source)
-    if holds_json_calls(source.text):
+        begin = opened.start if begin < 0 else begin
+        shapes.append(Shape(opened.name, body.args, "explicit"))
+        end, whole = body.end, whole and body.whole
+    if not shapes or holds_json_calls(source.text):
         return None
     return decided(shapes, source, dialect="xml_elements", span=(begin, end), unfinished=not whole)
 
 
-def _named(mark: re.Match[str], source: Source) -> _Arguments:
-    name = source.offer.resolve(mark["name"]) or mark["name"]
-    opened = _ARGUMENTS.match(source.text, mark.end())
-    args, end, closed = _inside(source, name, opened["tag"], opened.end()) if opened else ({}, mark.end(), True)
-    closing = _CLOSED.match(source.text, end)
-    stop = closing.end() if closing else end
-    return args, stop, closed and (stop > end or not source.cut_off)
+def _openings(source: Source) -> Iterator[_Opened]:
+    if source.offer.tools is not None:
+        yield from _by_tool(source)
+    if not any(sign in source.text for sign in _SIGNS):
+        return
+    for mark in marks(source, _NAMED):
+        yield _Opened(mark["name"], mark.start(), mark.end(), sure=True)
+    for mark in marks(source, _WITH_ATTRIBUTES):
+        said = _said(mark["attributes"])
+        name = next((said.pop(key) for key in _NAMES if key in said), None)
+        if name:
+            sure = not source.text[mark.start() + 1 :].startswith(("function", "invoke"))
+            yield _Opened(name, mark.start(), mark.end(), sure, mark["closed"] is not None, said)
+    if source.offer.tools is None:
+        return
+    for mark in marks(source, _IN_TAG):
+        name = next(name for name in mark.group("name", "first", "bare") if name)
+        if source.offer.resolve(name):
+            yield _Opened(name, mark.start(), mark.end(), sure=False, closed=mark["closed"] is not None)
 
 
-def _by_tool(source: Source) -> Decision | None:
-    names = [re.escape(name) for name in source.offer.names or () if f"<{name}>" in source.text]
+def _by_tool(source: Source) -> Iterator[_Opened]:
+    """Elements and lines of their own with the name of a tool."""
+    tags = {tag.rstrip("/") for tag in _TAG.findall(source.text.lower())}
+    names = [re.escape(name) for name in source.offer.names or () if name.lower() in tags]
     if not names:
-        return None
-    shapes: list[Shape] = []
-    begin, end = -1, -1
-    for mark in marks(source, re.compile(rf"<(?P<name>{'|'.join(names)})>")):
-        if mark.start() < end:
-            continue
-        args, stop, closed = _inside(source, mark["name"], mark["name"], mark.end())
-        if not args and source.text.strip() != source.text[mark.start() : stop]:
-            continue
-        if not closed:
-            return decided(shapes, source, dialect="xml_elements", span=(mark.start(), stop), unfinished=True)
-        begin, end = mark.start() if begin < 0 else begin, stop
-        shapes.append(Shape(mark["name"], args, "explicit"))
-    return decided(shapes, source, dialect="xml_elements", span=(begin, end)) if shapes else None
+        return
+    pattern = re.compile(rf"<(?P<name>{'|'.join(names)})(?:{_ATTRIBUTES}|\s?(?P<empty>/)?>)", re.IGNORECASE)
+    for mark in marks(source, pattern):
+        said = _said(mark["attributes"] or "")
+        alone = mark["empty"] is not None or bool(said)
+        if not alone or _is_line(source.text, mark):
+            yield _Opened(mark["name"], mark.start(), mark.end(), False, bool(mark["closed"] or mark["empty"]), said)
 
 
-def _inside(source: Source, name: str, tag: str, start: int) -> _Arguments:
-    """What stands between ``<tag>``, which ends at ``start``, and its closing tag: JSON, or an element for each key."""
-    text, closing = source.text, f"</{tag}>"
-    if (brace := _BRACE.match(text, start)) is not None:
-        first = brace.end() - 1
-        at = first + len(piece_at(text, first).text)
-        stop = text.find(closing, first if at == len(text) else at)
-        at = stop if stop >= 0 else at
-        if stop < 0:
-            return text[first:at], at, text[at - 1] == "}"
-        return closed_by_markup(text[first:at])[0], at + len(closing), True
-    args: dict[str, Any] = {}
-    at = start
-    for _ in range(_MAX_ELEMENTS):
-        if (opened := _ELEMENT.match(text, at)) is None:
-            break
-        key = opened["key"]
-        if not _is_parameter(source, name, key):
-            return "", at, False
-        stop = text.find(f"</{key}>", opened.end())
-        if stop < 0:
-            return args, len(text), False
-        args[key] = typed(text[opened.end() : stop], source.offer.types(name, key), source.offer.allowance)
-        at = stop + len(key) + 3
+def _said(attributes: str) -> dict[str, str]:
+    return {key: value[1:-1] for key, value in _ATTRIBUTE.findall(attributes)}
+
+
+def _is_line(text: str, mark: re.Match[str]) -> bool:
+    """Whether nothing but markup stands around an element in its line: in a sentence it is spoken of."""
+    after = text.find("\n", mark.end())
+    before = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
+    return not before.strip("` ") and text[mark.end() : after if after >= 0 else len(text)].lstrip("` ")[:1] in (
+        "",
+        "<",
+    )
+
+
+def _body(source: Source, bodies: Bodies, opened: _Opened) -> Body | None:
+    """The arguments of a call, from the attributes or from what stands between its tags; ``None`` if it is none."""
+    given = _from_attributes(source, opened)
+    if given is not None and opened.closed:
+        found: Body | None = Body(given, opened.end, whole=True)
     else:
-        return args, at, False
-    stop = text.find(closing, at)
-    blank = stop >= 0 and not text[at:stop].strip()
-    return (args, stop + len(closing), True) if blank else (args, at, bool(args) and not source.cut_off)
+        found = bodies.read(opened.name, opened.end)
+        if found is not None and given:
+            found = Body(given, found.end, found.whole) if not found.args else None
+    if opened.sure:
+        return found or (Body({}, opened.end, not source.cut_off) if not source.text[opened.end :].strip() else None)
+    alone = found is not None and source.text.strip() == source.text[opened.start : found.end]
+    return found if found is not None and (found.args or alone or not found.whole) else None
 
 
-def _is_parameter(source: Source, name: str, key: str) -> bool:
-    tool = source.offer.tool(name)
-    return tool is None or key in tool.parameters.get("properties", {})
+def _from_attributes(source: Source, opened: _Opened) -> dict[str, Any] | str | None:
+    """The arguments that the attributes are; ``None`` where one of them is none."""
+    said = opened.attributes
+    if len(said) == 1 and (key := next(iter(said))) in _ARGUMENTS:
+        return said[key]
+    tool = source.offer.resolve(opened.name) or ""
+    if not said.keys() <= source.offer.properties(tool):
+        return None
+    return {key: typed(value, source.offer.types(tool, key), source.offer.allowance) for key, value in said.items()}

@@ -15,27 +15,31 @@ from typing import Any
 
 from micro_agent.decoding.arguments import closed_by_markup
 from micro_agent.decoding.decision import Decision, Repair
-from micro_agent.decoding.ends import Ends, holds_json_calls
+from micro_agent.decoding.ends import Ends, holds_json_calls, tears_off
 from micro_agent.decoding.markup import decided, marks
 from micro_agent.decoding.scanner import piece_at
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.tag_bodies import Bodies
 from micro_agent.decoding.typed import typed
 
 _DSML = r"(?:[|｜]DSML[|｜]|[a-z]{2,12}:)?"
 _NAMED = r"""(?:\s{{0,9}}=\s{{0,9}}|\s{{1,9}}name\s{{0,9}}=\s{{0,9}})["']?(?P<{0}>[^\s"'<>=]{{1,128}})["']?"""
+_WORD = r"(?:parameter|param|arg|argument)"
+_KEYED = r"""(?:\s{0,9}=\s{0,9}|:|\s{1,9}(?:(?:name|key)\s{0,9}=\s{0,9})?)["']?(?P<key>[^\s"'<>=:]{1,128})["']?"""
 _CALL = re.compile(rf"<{_DSML}(?:function|invoke){_NAMED.format('name')}\s{{0,9}}(?:>|(?=\n))")
 _PARAMETER = re.compile(
-    rf"<{_DSML}(?:parameter|param){_NAMED.format('key')}(?:\s+string=[\"'](?P<text>true|false)[\"'])?[^<>\n]{{0,60}}>"
+    rf"<{_DSML}{_WORD}{_KEYED}(?:\s+string=[\"'](?P<text>true|false)[\"'])?(?:[^<>\n]{{0,60}}>|(?=\n))"
 )
 _WRAP = r"(?:tool_calls?|function_calls?|[a-z]{2,12}:tool_call|tools)"
 _NEXT = (
-    rf"(?=\s*+(?:<{_DSML}(?:parameter|param)[\s=]|</{_DSML}(?:function|invoke)\b|</?{_DSML}{_WRAP}\b"
+    rf"(?=\s*+(?:<{_DSML}{_WORD}[\s=:]|</{_DSML}(?:function|invoke)\b|</?{_DSML}{_WRAP}\b"
     rf"|<{_DSML}(?:function|invoke)[\s=]|<[|｜]|\Z))"
 )
-_VALUE_END = re.compile(rf"</{_DSML}(?:parameter|param)>{_NEXT}")
-_CALL_END = re.compile(rf"</{_DSML}(?:function|invoke|{_WRAP})>")
-_CLOSERS = re.compile(rf"(?:\s*+</{_DSML}(?:function|invoke|{_WRAP})>)*+")
+_VALUE_END = re.compile(rf"</{_DSML}{_WORD}(?:=[^<>\n]{{1,128}})?>{_NEXT}")
+_CLOSING = rf"</{_DSML}(?:function|invoke|{_WRAP})(?:=[^<>\n]{{1,128}})?(?:>|(?=\s*+</))"
+_CALL_END = re.compile(_CLOSING)
+_CLOSERS = re.compile(rf"(?:\s*+{_CLOSING})*+")
 _BLANKS = re.compile(r"\s*+")
 _MAX_PARAMETERS = 200
 
@@ -71,6 +75,7 @@ class _Reading:
         self.repairs: list[Repair] = []
         self.value_ends = Ends(source.text, _VALUE_END)
         self.call_ends = Ends(source.text, _CALL_END)
+        self.bodies = Bodies(source.text, source.offer, cut_off=source.cut_off)
 
     def call(self, mark: re.Match[str]) -> _Found | None:
         """The call that begins at ``mark``; ``None`` when what follows has nothing of one."""
@@ -83,16 +88,28 @@ class _Reading:
                 break
             start, key = opened.end(), opened["key"]
             stop, at = self._value(start, name)
-            if at < 0:
+            said = text[start:stop] if _VALUE_END.match(text, stop) else _without_own_end(text[start:stop], key)
+            if at < 0 or not (said.strip() or _VALUE_END.match(text, stop)):  # it may have been cut off
                 return _Found(Shape(mark["name"], args, "explicit"), len(text), whole=False)
-            args[key] = self._typed(text[start:stop], name or "", key, opened["text"])
+            value = self._typed(said, name or "", key, opened["text"])
+            if args.setdefault(key, value) != value:
+                return _Found(Shape(mark["name"], args, "explicit"), at, whole=False)
         else:
             return _Found(Shape(mark["name"], args, "explicit"), at, whole=False)
         closing = _CLOSERS.match(text, at)
         end = closing.end() if closing else at
-        if args:
-            return _Found(Shape(mark["name"], args, "explicit"), end, whole=end > at or not self.source.cut_off)
-        return _Found(Shape(mark["name"], {}, "explicit"), end, whole=True) if end > at else self._json(mark, name)
+        if end > at:
+            return _Found(Shape(mark["name"], args, "explicit"), end, whole=True)
+        if not args:
+            return self._other(mark, at) or self._json(mark, name)
+        goes_on = self.source.cut_off or tears_off(text, end)
+        return _Found(Shape(mark["name"], args, "explicit"), end, whole=not goes_on)
+
+    def _other(self, mark: re.Match[str], at: int) -> _Found | None:
+        """The arguments in other tags than those of parameters."""
+        at = _after_blanks(self.source.text, at)
+        body = self.bodies.read(mark["name"], at) if self.source.text.startswith("<", at) else None
+        return _Found(Shape(mark["name"], body.args, "explicit"), body.end, body.whole) if body and body.args else None
 
     def _value(self, start: int, name: str | None) -> tuple[int, int]:
         """Where a value ends and where the text goes on after it; twice -1 when nothing ends it."""
@@ -137,3 +154,9 @@ class _Reading:
 def _after_blanks(text: str, at: int) -> int:
     found = _BLANKS.match(text, at)
     return found.end() if found else at
+
+
+def _without_own_end(said: str, key: str) -> str:
+    """A value that ``</key>`` ends instead of the closing tag of a parameter, without that."""
+    own = f"</{key}>"
+    return said.rstrip().removesuffix(own) if said.rstrip().endswith(own) and f"<{key}>" not in said else said

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from micro_agent.decoding import DecodeError, ModelReply, ToolCall, ToolCalls, decode
+from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
 
 Tools = Sequence[Tool]
@@ -81,3 +81,48 @@ def test_what_has_no_end_is_not_run(tools: Tools) -> None:
     assert reason(GLM.removesuffix("\n</tool_call>"), tools, "length") == "cut_off"
     many = "<arg_key>timezone</arg_key><arg_value>utc</arg_value>" * 300
     assert reason(f"<tool_call>now{many}", tools) == "malformed"
+
+
+PAIRS = "<arg_key>pattern</arg_key><arg_value>x</arg_value><arg_key>max_results</arg_key><arg_value>5</arg_value>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"search_code{PAIRS}</tool_call>",
+        f"I look.\nsearch_code\n{PAIRS}",
+        f"I look.</think>search_code{PAIRS}</tool_call>",
+        f"<tool_call>search_code</arg_value>{PAIRS}</tool_call>",
+        f"<tool_call><name>search_code</name>{PAIRS}</tool_call>",
+        f"<user>search_code\n{PAIRS}\n</user>",
+        f"<coder_tool_call>search_code{PAIRS}</coder_tool_call>",
+        "<tool_call>search_code" + PAIRS.replace("pattern", '"pattern"') + "</tool_call>",
+        "<tool_call>search_code" + PAIRS.replace("<arg_value>x", "x") + "</tool_call>",
+    ],
+)
+def test_tags_that_are_missing_or_too_many_are_no_obstacle(text: str, tools: Tools) -> None:
+    assert calls(text, tools) == [ToolCall("search_code", {"pattern": "x", "max_results": 5})]
+
+
+def test_a_stray_tag_ends_a_call_without_arguments(tools: Tools) -> None:
+    for text in ("<tool_call>now</arg_value>", "<tool_call>now</arg_key></tool_call>"):
+        assert calls(text, tools) == [ToolCall("now", {})]
+    assert calls(f"<tool_call>search_code{PAIRS}</tool_call>\nnow</tool_call>", tools)[1:] == [ToolCall("now", {})]
+
+
+def test_a_word_before_pairs_that_is_no_tool_is_no_call(tools: Tools) -> None:
+    text = "The format is name<arg_key>a</arg_key><arg_value>b</arg_value>, in words."
+    assert decode_text(text, tools) == Final(text)
+
+
+def test_of_two_values_for_one_argument_neither_is_taken(tools: Tools) -> None:
+    again = "<arg_key>pattern</arg_key><arg_value>{}</arg_value>"
+    for other, is_right in (("y", False), ("x", True)):
+        text = f"<tool_call>search_code{again.format('x')}{again.format(other)}</tool_call>"
+        assert isinstance(decode_text(text, tools), ToolCalls) is is_right
+
+
+def test_a_pair_that_is_torn_off_is_not_run(tools: Tools) -> None:
+    for torn in ("<arg_", "<arg_key>max", "<arg_key>max_results</arg_key>"):
+        text = "<tool_call>search_code<arg_key>pattern</arg_key><arg_value>x</arg_value>" + torn
+        assert reason(text, tools) == "malformed"

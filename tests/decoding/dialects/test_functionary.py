@@ -13,6 +13,7 @@ BOTH = [*ADD, ("search_code", {"pattern": "x"})]
     ("text", "meant"),
     [
         (">>>calculator\n$ARGS", ADD),
+        ('>>>calculator\n"{\\"expression\\": \\"1+1\\"}"', ADD),
         (">>>calculator\n$ARGS\n>>>search_code\n$MORE<|eot_id|>", BOTH),
     ],
 )

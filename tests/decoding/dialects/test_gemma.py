@@ -52,6 +52,40 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
     assert read(f"First I look.\n{text}") == meant
 
 
+SLIPS = {
+    'call:search_code{pattern:x, y<|"|>,max_results:5}': "x, y",
+    'call:search_code{max_results:5,pattern:x<|"|>}': "x",
+    "call:search_code{pattern: 'x, y: z', max_results: 5}": "x, y: z",
+    'call:google:mcp:search_code{pattern:<|"|>x<|"|>,max_results:5}': "x",
+    ':call:search_code{pattern:<|"|>x<|"|>,max_results:5}': "x",
+}
+
+
+@pytest.mark.parametrize("text", SLIPS)
+def test_what_models_leave_out_or_add_is_read(text: str, read: Read) -> None:
+    meant = [("search_code", {"pattern": SLIPS[text], "max_results": 5})]
+    assert read(f"<|tool_call>{text}<tool_call|>") == meant
+    assert read(f"<|tool_call>{text}<turn|>") == meant
+    assert read(f"<|tool_call|>{text}<|tool_call|>") == meant
+    assert read(f"<|channel>thought\nI look.\n<channel|>{text.removeprefix(':')}") == meant
+
+
+def test_a_tag_and_python_are_read(read: Read) -> None:
+    found = [("calculator", {"expression": "1+1"})]
+    assert read('<call>calculator{expression:<|"|>1+1<|"|>}') == found
+    assert read('<|tool_call>call:calculator(expression="1+1")<tool_call|>') == found
+
+
+def test_a_text_without_its_opening_ends_before_the_next_key(read: Read) -> None:
+    text = '<|tool_call>call:search_code{pattern:x,max_results:5<|"|>}<tool_call|>'
+    assert read(text) == [("search_code", {"pattern": "x", "max_results": 5})]
+
+
+def test_a_line_of_a_value_is_no_call(read: Read) -> None:
+    text = "<function=search_code><parameter=pattern>\ncall:now{}\n</parameter></function>"
+    assert read(text) == [("search_code", {"pattern": "call:now{}"})]
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [

@@ -16,6 +16,8 @@ ADD = [("calculator", {"expression": "1+1"})]
         ("calculator: $ARGS", ADD),
         ("calculator\n$ARGS\nI wait.", ADD),
         ("Using the calculator tool with the following arguments:\n```json\n$ARGS\n```", ADD),
+        ("Invoking: `calculator` with `{'expression': '1+1'}`", ADD),
+        ("[Calling tool calculator with $ARGS]", ADD),
     ],
 )
 def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:

@@ -90,6 +90,106 @@ def test_arguments_are_literals_and_json_words(written: str, value: Any, tools: 
         assert calls(text, tools) == [ToolCall("store", {"x": value})]
 
 
+def test_a_number_with_a_zero_before_it_is_kept_as_it_is_written_where_a_text_is_wanted(tools: Tools) -> None:
+    assert calls("[calculator(expression=007)]", tools) == [ToolCall("calculator", {"expression": "007"})]
+    assert calls("[search_code(pattern='x', max_results=-07)]", tools) == [
+        ToolCall("search_code", {"pattern": "x", "max_results": -7})
+    ]
+    assert calls("store(x=0, y=0.5, z=10)", tools) == [ToolCall("store", {"x": 0, "y": 0.5, "z": 10})]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("'sed '3p' a.txt'", "sed '3p' a.txt"),
+        ('"echo "a b" | wc"', 'echo "a b" | wc'),
+        ("'it's here'", "it's here"),
+        ("'echo 'a' && echo 'b''", "echo 'a' && echo 'b'"),
+        ("['it's', 'so']", ["it's", "so"]),
+        ("{'a': 'it's', 'b': 'say 'x' now'}", {"a": "it's", "b": "say 'x' now"}),
+        ("'it\\'s 'x' here'", "it's 'x' here"),
+    ],
+)
+def test_quotes_that_are_not_escaped_are_kept(written: str, value: Any, tools: Tools) -> None:
+    for text in (f"store(x={written})", f"[store(x={written})]", f"<tool_call>store(x={written})</tool_call>"):
+        assert calls(text, tools) == [ToolCall("store", {"x": value})]
+    assert calls(f"store(x={written}, y=1)", tools) == [ToolCall("store", {"x": value, "y": 1})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "store(x='a 'b', 'c' d)",
+        "store(x='" + "it's " * 300 + "')",
+        "store(x='''it's')",
+        "store(x=('it's]",
+        "store(x=1 'it's')",
+        "store(x=[" + "[]," * 3000 + "])",
+        "store(x=[1})",
+    ],
+)
+def test_quotes_that_have_more_than_one_reading_are_not_guessed_at(text: str, tools: Tools) -> None:
+    assert not isinstance(decode_text(text, tools), ToolCalls)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'calculator(expression: "1+1")',
+        'calculator({expression: "1+1"})',
+        'calculator({"expression" = "1+1"})',
+        'calculator({expression="1+1"})',
+        'calculator("expression": "1+1")',
+        'calculator("expression"="1+1")',
+        f"python({CALL})",
+        f"asyncio.run({CALL})",
+        f"json.dumps(default_api.{CALL})",
+        f"result = await {CALL}",
+        f"return {CALL}",
+        f"Calling tool: {CALL}",
+        f"Calling {CALL}...",
+        f"Using the tool: {CALL}",
+        f"🔧 {CALL}",
+        f"-> {CALL}",
+        f"Tool Call 1: {CALL}",
+        f"[Calling tool: {CALL}]",
+        f"Let me look. [Calling tool: {CALL}]",
+        f"[Tool call: {CALL}]",
+        'call_tool("calculator", {"expression": "1+1"})',
+        'client.call_tool("calculator", expression="1+1")',
+        'ToolCall(name="calculator", args={"expression": "1+1"})',
+        '[FunctionCall(name="calculator", arguments={"expression": "1+1"})]',
+    ],
+)
+def test_what_is_nearly_python_is_read(text: str, tools: Tools) -> None:
+    assert calls(text, tools) == ADD_UP
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'call_tool("rm", {"path": "/"})',
+        'call_tool("calculator", {"expression": "1"}, 5)',
+        'call_tool("calculator", {"expression": "1"}, expression="2")',
+        "call_tool(5, {})",
+        'call_tool(expression="1")',
+        "[Calling tool: rm(path='/')]",
+        f"Called {CALL} before.",
+        f"✅ {CALL}",
+        "store(1: 2)",
+        "store([a: 2])",
+    ],
+)
+def test_what_names_no_tool_is_not_run(text: str, tools: Tools) -> None:
+    assert not isinstance(decode_text(text, tools), ToolCalls)
+
+
+def test_calls_in_an_order_that_the_text_states_are_all_made(tools: Tools) -> None:
+    both = [*ADD_UP, ToolCall("now", {})]
+    assert calls(f"First I add:\n{CALL}\nThen I look at the clock:\nnow()\n", tools) == both
+    assert reason(f"First option:\n{CALL}\nThen the other option:\nnow()\n", tools) == "ambiguous"
+
+
 def test_keywords_of_python_and_names_with_dashes_are_arguments_too(tools: Tools) -> None:
     text = 'store(from="a", class=1, max-results=2, import=[{"is": 3}])'
     assert calls(text, tools) == [ToolCall("store", {"from": "a", "class": 1, "max-results": 2, "import": [{"is": 3}]})]
@@ -172,7 +272,11 @@ def test_prose_and_programs_are_the_answer(text: str, tools: Tools) -> None:
         "[calculator(**{'expression': '1'})]",
         "[calculator(expression={1: 2})]",
         "[calculator(expression={'a', 'b'})]",
-        "[calculator(expression=007)]",
+        "[calculator(expression=0x1F)]",
+        "[calculator(expression='a' + 'b')]",
+        "[calculator(expression='a' or 'b')]",
+        "[calculator(expression='a 'b)]",
+        "[calculator(expression={'a': 1, 'a': 2})]",
         "[calculator(expression=" + "[" * 70 + "]" * 70 + ")]",
         "[calculator(expression=" + "1," * 20_000 + ")]",
         "[calculator(expression='\0')]",

@@ -6,6 +6,7 @@ import pytest
 
 Read = Callable[..., object]
 ADD = [("calculator", {"expression": "1+1"})]
+FOUND = [("search_code", {"pattern": "x", "max_results": 2})]
 NOW: list[tuple[str, dict[str, object]]] = [("now", {})]
 
 
@@ -29,6 +30,34 @@ NOW: list[tuple[str, dict[str, object]]] = [("now", {})]
         ("Action: now\nObservation: 12:00", NOW),
         ("Action: now\nAction Input: None", NOW),
         ("Action: calculator[1+1]", ADD),
+        ('Action: calculator["1+1"]', ADD),
+        ("Action: calculator[$ARGS]", ADD),
+        ("Action: calculator(1+1)", ADD),
+        ("Action: calculator[expression=1+1]", ADD),
+        ("Thought 1: I add.\n\nAction 1: calculator[1+1]\n\nObservation 1: 3", ADD),
+        ("Action 2: calculator\nAction Input 2: $ARGS\nObservation 2: 3", ADD),
+        ("### Action\ncalculator\n### Action Input\n$ARGS", ADD),
+        ("### Action: calculator\n### Action Input: $ARGS", ADD),
+        ("- **Action:** calculator\n- **Action Input:** $ARGS", ADD),
+        ("1. Action: calculator\n2. Action Input: $ARGS", ADD),
+        ("Action:\ncalculator\n\nAction Input:\n$ARGS", ADD),
+        ("Action: Use the calculator tool\nAction Input: $ARGS", ADD),
+        ("Action: calculator, Action Input: $ARGS", ADD),
+        ("Action: calculator -> $ARGS", ADD),
+        ("Action：calculator\nAction Input：$ARGS", ADD),
+        ("Action: calculator\nActionInput: $ARGS", ADD),
+        ("Action: calculator\nAction Input: `$ARGS`", ADD),
+        ('Action: calculator\nAction Input: "{\\"expression\\": \\"1+1\\"}"', ADD),
+        ("Action: calculator\nAction Input: expression: 1+1", ADD),
+        ('Action: search_code\nAction Input: pattern="x", max_results=2', FOUND),
+        ("Action: search_code\nAction Input: pattern=x, max_results=2", FOUND),
+        ("Tool: search_code\nParameters:\n  pattern: x\n  max_results: 2", FOUND),
+        ("Tool Name: calculator\nTool Parameters: $ARGS", ADD),
+        ("Next Tool Name: calculator\nNext Tool Args: $ARGS", ADD),
+        ("Selected tool: calculator\nArguments: $ARGS", ADD),
+        ("Using tool: calculator\nTool input: $ARGS", ADD),
+        ("Call: calculator\nArguments: $ARGS", ADD),
+        ("name: calculator\narguments: $ARGS", ADD),
     ],
 )
 def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
@@ -52,10 +81,41 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
         ("Action: store\nAction Input: text", "bad_arguments"),
         ('Tool: hammer\nInput: {"x": 1}', ('Tool: hammer\nInput: {"x": 1}',)),
         ("Final Answer:", ("Final Answer:",)),
+        ("Action 1: Finish[42]", ("42",)),
+        ("Thought: I know.\nAction: finish[Rome]", ("Rome",)),
+        ("name: Ann\narguments: none", ("name: Ann\narguments: none",)),
+        ("Name: now", ("Name: now",)),
+        ("Name: calculator\nParameters: an expression", ("Name: calculator\nParameters: an expression",)),
+        ("Tool: calculator\nInput: expression (string)", ("Tool: calculator\nInput: expression (string)",)),
+        (
+            'name: calculator\nparameters: {"expression": "string"}',
+            ('name: calculator\nparameters: {"expression": "string"}',),
+        ),
+        (
+            "Tool: search_code\nParameters:\n- pattern: string, what to look for",
+            ("Tool: search_code\nParameters:\n- pattern: string, what to look for",),
+        ),
+        (
+            "Tool: search_code\nParameters:\n- pattern: string, what to look for\n- max_results: integer",
+            ("Tool: search_code\nParameters:\n- pattern: string, what to look for\n- max_results: integer",),
+        ),
+        ("The last Action: calculator Action Input: 1", ("The last Action: calculator Action Input: 1",)),
+        ("Action: calculator['1+1]", "malformed"),
+        ("Action: store[text]", "malformed"),
+        ("Action: calculator(1 + 'x)", "malformed"),
+        ("Action: calculator[{1}]", "malformed"),
+        ("Action: search_code\nAction Input: pattern=x, pattern=y", "malformed"),
+        ("Action: search_code\nAction Input: pattern=x, depth=y", "malformed"),
+        ("Tool: search_code\nParameters:\n  pattern: x\n  pattern: y", "malformed"),
     ],
 )
 def test_what_is_no_whole_call_is_not_run(text: str, meant: object, read: Read) -> None:
     assert read(text) == meant
+
+
+def test_an_action_may_follow_a_sentence_on_its_line(read: Read) -> None:
+    assert read("# Agent\n## Thought: I add. Action: calculator\nAction Input: $ARGS\nObservation: 2") == ADD
+    assert read("Thought: I add. Action: calculator Action Input: $ARGS") == ADD
 
 
 def test_what_the_token_limit_cut_off_is_not_run(read: Read) -> None:
