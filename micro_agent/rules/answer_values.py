@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 
 _MONTHS = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -78,7 +78,8 @@ def _is(shown: _Shown, exact: Fraction) -> bool:
     if shown.value == 0 or (shown.digits < 2 and shown.unit >= 1):
         return False
     steps = abs(exact) / shown.unit
-    rounded = {floor(steps + Fraction(1, 2)), round(steps)}
+    half = Fraction(1, 2)
+    rounded = {ceil(steps - half), floor(steps + half)}  # a tie may go either way: Python shows 0.35 as 0.3
     return abs(shown.value) / shown.unit in rounded and (shown.value > 0) == (exact > 0)
 
 

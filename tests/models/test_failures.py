@@ -31,7 +31,7 @@ URL = "http://127.0.0.1:8080/v1/chat/completions"
 
 
 def refusal(status: int, body: str, provider: str = "openai", **headers: str) -> dspy.LMError:
-    return refused(Refusal(status, body, headers, URL, "m", provider, "the-key"))
+    return refused(Refusal(status, body, headers, URL, "m", provider, "the-long-key"))
 
 
 def quoted(message: str, **keys: str) -> str:
@@ -239,7 +239,7 @@ def test_refusals_of_other_engines_are_read_from_their_message() -> None:
 
 def test_a_refusal_carries_what_the_server_said_without_the_key() -> None:
     error = refusal(
-        400, quoted("no: the-key", code="bad") + "x" * 100_000, **{"retry-after": "3", "x-request-id": "r1"}
+        400, quoted("no: the-long-key", code="bad") + "x" * 100_000, **{"retry-after": "3", "x-request-id": "r1"}
     )
     assert (error.status, error.retry_after, error.request_id, error.provider, error.model) == (
         400,
@@ -250,7 +250,7 @@ def test_a_refusal_carries_what_the_server_said_without_the_key() -> None:
     )
     body = vars(error)["body"]
     assert len(body) <= 65536
-    assert "the-key" not in body + str(error)
+    assert "the-long-key" not in body + str(error)
     assert refusal(400, quoted("no", code="bad")).provider_code == "bad"
 
 
