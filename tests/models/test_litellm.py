@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -19,14 +21,26 @@ SCRIPT = [
 
 
 @pytest.fixture(scope="module")
-def played() -> dict[str, Any]:
-    """What the child saw; under ``chats`` what the server did."""
+def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the child saw; under ``chats`` what the server did. Workers of one test run share it: it takes seconds."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
+    shared = tmp_path_factory.getbasetemp().parent / f"litellm-{run}.json"
+    with shared.open("a+", encoding="utf-8") as file:
+        flock(file, LOCK_EX)
+        file.seek(0)
+        if (told := file.read()) == "":
+            told = json.dumps(play())
+            file.write(told)
+    return json.loads(told)
+
+
+def play() -> dict[str, Any]:
     with ModelServer(SCRIPT) as server:
         done = subprocess.run(
             [sys.executable, str(PLAY), server.openai_url], capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, done.stderr
-        return {**json.loads(done.stdout), "chats": [(chat.body or {}, chat.headers) for chat in server.chats]}
+        return {**json.loads(done.stdout), "chats": [(chat.body or {}, dict(chat.headers)) for chat in server.chats]}
 
 
 def test_litellm_is_imported_at_the_first_call_only(played: dict[str, Any]) -> None:
