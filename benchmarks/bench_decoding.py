@@ -56,8 +56,13 @@ REPEATED = (
     "<｜tool▁call▁begin｜>", "<|channel|>", "<|tool_call>call:now{", "Action: now\n", "Action Input: {\n",
     "now(", "now(timezone=", "[now(), ", "now\n{}\n", "print(now())\n", "```\n", "```json\n{", CALL, CALL[:-1],
     CALL.replace('"', "'"), f"<tool_call>{NAMED}</tool_call>", "{tool: now} ", '{"tool": "', "\\", '\\"', "'", "“",
-    "\0",
+    "\0", "<tools>", "<|", "</", "<a", '\\"[', '"{\\', "now{" + " " * 500, "[now(" + "\n" * 50, "#\n", "`a` ", '[{"',
+    "```on\n{}\n", '[{"name":', '{"a": {"b": "', "a-", "a.", ":::", "toolname", " to=functions.now", '":"', "<arg_key>",
+    "<|channel|>final<|message|>now\n{}\n", "now(x='", "(x, ", "[CALL_ID]<|tool_call_start|>",
 )  # fmt: skip
+BROKEN = '{"name": "now", "arguments": {"timezone": x'
+MARKS = ("", "<tool_call>", "[TOOL_CALLS]", "functools[", "Action: now\nAction Input: ", ">>>now\n", "<function=now>")
+"""What a broken call stands behind, before a run of something."""
 WHOLE = {
     "half a string": '{"tool": "' + "a" * SIZE,
     "half a string in a tag": '<tool_call>{"name": "now", "arguments": {"x": "' + "a" * SIZE,
@@ -71,12 +76,20 @@ WHOLE = {
     "pythonic, deep": "store(x=" + "[" * SIZE,
     "pythonic, a long text": 'store(x="' + "a" * SIZE + '")',
     "a name only": "n" * SIZE,
-    "blanks in a broken call in a tag": '<tool_call>{"name": "now", "arguments": {"timezone": x' + "\n" * SIZE + "y}",
-    "blanks in a broken call": '{"name": "now", "arguments": {"timezone": x' + "\n" * SIZE + "y}",
     "blanks in a text": '"' + " " * SIZE + "x",
     "many bodies after a marker": "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n" + "```json\n{}\n" * (SIZE // 11),
+    "a name with hyphens": "now(x=" + "a-" * 7000 + "1)",
+    "blanks behind code": "<|python_tag|>print(1)" + "\n" * SIZE + "x",
+    "blanks behind a call": "now()" + " " * SIZE + "x",
+    "objects without an end": ("{" + "a" * 4000) * 25,
+    "different names": "".join(f'{{"name": "functions.x.{i:0180}", "arguments": {{}}}}' for i in range(SIZE // 220)),
 }
-WORST = {repr(part[:30]): (part * (SIZE // len(part) + 1))[:SIZE] for part in REPEATED} | WHOLE
+CALLS_BROKEN = {
+    f"{mark.strip()!r}, {run!r} in a broken call": f"{mark}{BROKEN}{run * (SIZE // len(run))}y}}"
+    for mark in MARKS
+    for run in ("\n", "\t", "``` ", "<", '"a",', "{a:")
+}
+WORST = {repr(part[:30]): (part * (SIZE // len(part) + 1))[:SIZE] for part in REPEATED} | WHOLE | CALLS_BROKEN
 
 
 def least(call: Callable[[], object], rounds: int, calls: int) -> float:

@@ -78,7 +78,8 @@ ASKING: Mapping[Kind, Row] = {
     ),
     "unknown_tool": Row(
         "a call of a tool that is not there",
-        "case, `-` `.` `_`, prefixes, suffixes, namespaces, words like `Tool` and special tokens, when exactly one tool fits",
+        "case, `-` `.` `_`, prefixes, suffixes, namespaces, words like `Tool` and special tokens, when exactly one "
+        "tool fits",
         "{form}", VALIDATION_ERROR, "UNKNOWN_TOOL", ("sampling",), "malformed",
     ),
     "bad_arguments": Row(

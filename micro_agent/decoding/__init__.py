@@ -49,8 +49,9 @@ def decode(
     Returns:
         Calls, a final answer, or an error. It takes under 50 ms for 100 KB of text.
     """
-    decision = _read(reply, Offer(tools, native=native))
-    return fitted(decision, Offer(tools)) if coerce else decision
+    offer = Offer(tools, native=native)
+    decision = _read(reply, offer)
+    return fitted(decision, offer) if coerce else decision
 
 
 def _read(reply: ModelReply, offer: Offer) -> Decision:

@@ -1,8 +1,11 @@
 """Where tags stand in a text that may hold many of them, found in one pass."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+_MAX_JSON_CALLS = 100
 _JSON_CALL = re.compile(r"<tool_calls?>\s{0,20}\{")
 
 
@@ -30,6 +33,10 @@ def tears_off(text: str, at: int) -> bool:
     return _TORN.match(text, at) is not None
 
 
-def holds_json_calls(text: str) -> bool:
-    """Whether Hermes' tags hold JSON somewhere: one who reads another form in them would leave those calls out."""
-    return _JSON_CALL.search(text) is not None
+def holds_json_calls(text: str, read: Sequence[tuple[int, int]] = ()) -> bool:
+    """Whether Hermes' tags hold JSON somewhere: one who reads another form in them would leave those calls out.
+
+    In a value of a whole call they are text; ``read`` is where such calls begin and end.
+    """
+    found = islice(_JSON_CALL.finditer(text), _MAX_JSON_CALLS)
+    return any(not any(start < one.start() < end for start, end in read) for one in found)

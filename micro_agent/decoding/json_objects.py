@@ -49,7 +49,8 @@ def read(source: Source) -> Decision | None:
 
 
 _LOST_BRACE = re.compile(r"""(?:\s|```\w*\n)*+(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
-_QUOTED_CALL = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_QUOTED_CALL = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>")?')
+# Were the last quote wanted, each of many that are escaped would be followed to the end.
 
 _MAX_QUOTED = 100
 
@@ -60,7 +61,9 @@ def _in_quotes(source: Source) -> ToolCalls | None:
     if '"{' not in text and '"[' not in text:
         return None
     try:
-        bare = _QUOTED_CALL.sub(lambda quoted: str(exact(quoted[0], strict=False)), text, _MAX_QUOTED)
+        bare = _QUOTED_CALL.sub(
+            lambda quoted: str(exact(quoted[0], strict=False)) if quoted["end"] else quoted[0], text, _MAX_QUOTED
+        )
     except Unreadable:
         return None
     found = _read(replace(source, text=bare)) if bare != text else None
@@ -92,7 +95,8 @@ def _read(source: Source) -> Decision | None:
     if calls:
         return _chosen(calls[0], source) or _with(calls[0][1], survey.repeated)
     if tail is not None:
-        return _unclosed(tail, source)
+        closed_up = _unclosed(tail, source)
+        return spoken(source) if _is_spoken_of([(tail, closed_up)], source) else closed_up
     if broken:
         return _widened(broken[0][0], source) or _unreadable(*broken[0], source)
     return _final(survey, source)

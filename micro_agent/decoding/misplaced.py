@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from micro_agent.decoding.backslashes import legal_escapes
-from micro_agent.decoding.nearly import changed, tightened
+from micro_agent.decoding.nearly import STRING, changed, tightened
 from micro_agent.decoding.scanner import piece_at
 from micro_agent.decoding.strict import Allowance, Unreadable
 
@@ -36,6 +36,22 @@ _UNOPENED = re.compile(
 _NEXT_KEY = re.compile(r",\s*+[\w-]++\s*+:")
 
 
+_MIXED = re.compile(
+    rf'"(?P<text>[^"\\“”]*+(?:\\.[^"\\“”]*+)*+)”(?=\s*+(?:[}}\]:]|,\s*+["{{\[\d}}\]]))|(?P<string>{STRING})', re.DOTALL
+)
+_ASSIGNED = re.compile(r'(?P<before>[{,]\s{0,20}"\w{1,40})=[ ]?(?="[^"\\=:]{1,128}"\s{0,20}[,}])')
+
+
+def mixed_quotes(text: str, _: Allowance) -> Any:
+    """Texts that open with a straight quote and close with a curly one; a key whose quote and colon are one ``=``."""
+    if "”" not in text and "=" not in text:
+        raise Unreadable("no curly quotes and no equals signs")
+    legal = legal_escapes(text)
+    assigned = _ASSIGNED.sub(r'\g<before>": ', legal)
+    straight = _MIXED.sub(lambda part: part["string"] or f'"{part["text"]}"', assigned) if "”" in text else assigned
+    return changed(tightened(straight) if straight != legal else None)
+
+
 def unopened(text: str, _: Allowance) -> Any:
     """A text whose opening quote is missing, where its closing one stands before the next key or a bracket."""
     legal = legal_escapes(text)
@@ -57,7 +73,7 @@ _MAX_BEGUN = 2000
 
 
 def begun_again(text: str, _: Allowance) -> Any:
-    """The object that a text breaks off to begin again, word for word: ``{"name": "add",{"name": "add", "args": …}}``."""
+    """What a text breaks off to begin again, word for word: ``{"tool": "add",{"tool": "add", "args": …}}``."""
     for brace in islice(_BRACE.finditer(text, 1, _MAX_BEGUN), _MAX_TRIES):
         begun = _BLANK.sub("", _BETWEEN.sub("", text[: brace.start()]))
         rest = text[brace.start() :]

@@ -30,6 +30,9 @@ class Offer:
     """How many more names are compared with all tools' names, letter by letter, to show the closest."""
 
     _resolved: dict[str, str | None] = field(default_factory=dict[str, str | None], repr=False)
+    _found: dict[int, tuple[str, dict[str, Any], Accepted | Faults]] = field(
+        default_factory=dict[int, tuple[str, dict[str, Any], Accepted | Faults]], repr=False
+    )
     _schemas: dict[str, Tool | None] = field(default_factory=dict[str, Tool | None], repr=False)
 
     @property
@@ -78,6 +81,8 @@ class Offer:
         """
         checked = self._checked(name, args)
         found = check(checked, args) if checked is not None else None
+        if found is not None:
+            self._found[id(args)] = name, args, found
         if checked is None or not isinstance(found, Faults):
             return None
         allowed = checked.schema.allowed
@@ -88,8 +93,10 @@ class Offer:
 
     def coerced(self, name: str, args: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """``args`` as the tool of this name takes them and what was done for it: as they are, nothing, if unknown."""
-        checked = self._checked(name, args)
-        found = check(checked, args) if checked is not None else None
+        known, seen, found = self._found.get(id(args), (None, None, None))
+        if known != name or seen is not args:
+            checked = self._checked(name, args)
+            found = check(checked, args) if checked is not None else None
         return (found.args, found.coercions) if isinstance(found, Accepted) else (args, [])
 
     def misfits(self, name: str, args: dict[str, Any]) -> bool:
@@ -103,7 +110,7 @@ class Offer:
         return self._known(name) if self.values > 0 else None
 
     def _known(self, name: str) -> Tool | None:
-        """The tool of exactly this name, its schema compiled once; ``None`` where there is none or its schema is none."""
+        """The tool of exactly this name, its schema compiled once; ``None`` where either is none."""
         if name not in self._schemas:
             spec = self.tool(name)
             self._schemas[name] = None if spec is None else _as_tool(spec)

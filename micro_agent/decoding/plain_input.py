@@ -19,7 +19,7 @@ _PAIR = re.compile(
 _QUOTE = re.compile(r"""["'`“”(\[{\n]""")
 _COMMA = re.compile(r",[ \t]*+(?=\w+[ \t]*+=)")
 _FENCE = re.compile(r"\s*+(?:```\w*\s*+|`(?=\{))?")
-_OBJECT = re.compile(r"""\{|["']\s{0,9}\{\s{0,9}(?:\\?["']|\})""")
+_OBJECT = re.compile(r"""\{|\[\s{0,9}\{|["']\s{0,9}\{\s{0,9}(?:\\?["']|\})""")
 _NOTHING = frozenset({"", "none", "null", "n/a", "no input", "{}"})
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from micro_agent.decoding.assignments import assigned
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.guessing import guessed
-from micro_agent.decoding.misplaced import begun_again, stray_signs, unopened
+from micro_agent.decoding.misplaced import begun_again, mixed_quotes, stray_signs, unopened
 from micro_agent.decoding.nearly import (
     control_characters,
     escapes,
@@ -100,6 +100,7 @@ _READERS: tuple[tuple[str, Callable[[str, Allowance], Any]], ...] = (
     ("assignments", assigned),
     ("tripled_quotes", tripled_quotes),
     ("joined", joined),
+    ("mixed_quotes", mixed_quotes),
     ("quoted_objects", quoted_objects),
     ("inner_quotes", inner_quotes),
     ("single_quotes", single_quotes),

@@ -23,7 +23,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 # Most of what stands in prose: found without a step for each bracket.
-_FLAT = re.compile(r"""\{[^][{}"']*+\}|\[[^][{}"']*+\]""")
+_FLAT = re.compile(
+    r"""(?:\{(?:[^][{}"']++|\{[^][{}"']*+\}|\[[^][{}"']*+\])*+\}|\[(?:[^][{}"']++|\{[^][{}"']*+\}|\[[^][{}"']*+\])*+\])"""
+)
 _STRUCTURE = re.compile(r"""\{\s*(?:(?://|\#)[^\n]*\n\s*)?(?:["'“‘„]|\w+["']?\s*[:=])|\[\s*[{\["'“‘]""")
 _PARTNER = {"}": "{", "]": "[", "{": "}", "[": "]"}
 

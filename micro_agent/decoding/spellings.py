@@ -18,9 +18,11 @@ _NEAR = (
     r"(?=[^<>＜＞]{0,24}?(?:tool|func|invoke|param|arg))"
     r"(?!(?-i:/?(?:(?:tool|function)_calls?|invoke|parameter|param|function|arg_key|arg_value)>))"
 )
+# A name before one of ours, as in LongCat's; words such as "function" are part of many other names.
+_PREFIX = r"[A-Za-z]{2,12}_(?=(?:tool|function)_calls?\b|invoke\b|arg_(?:key|value)\b|parameter\b)"
 _TAG = re.compile(
-    rf"[<＜]{_NEAR}(?P<slash>\s?/)?\s?"
-    rf"(?P<space>(?:[{_BAR}]\s?){{0,2}}[A-Za-z]{{2,12}}\s?(?:[{_BAR}]\s?){{1,2}}|[A-Za-z]{{2,12}}:)?(?P<late>/)?"
+    rf"[<＜](?=[^<>＜＞]++[>＞]){_NEAR}(?P<slash>\s?/)?\s?"
+    rf"(?P<space>(?:[{_BAR}]\s?){{0,2}}[A-Za-z]{{2,12}}\s?(?:[{_BAR}]\s?){{1,2}}|[A-Za-z]{{2,12}}:|{_PREFIX})?(?P<late>/)?"
     rf"(?P<word>{_WORD})(?P<suffix>:[0-9a-f]{{6,16}})?(?P<rest>(?:[\s=:Ġ]|(?=name=))[^<>＜＞]{{0,300}}|)"
     rf"(?(space)\s?[{_BAR}]{{0,2}}|)[>＞]",
     re.IGNORECASE,
@@ -28,7 +30,7 @@ _TAG = re.compile(
 _SPACE = re.compile(r"\\?_|[ -]")
 _IDENTITY = re.compile(r"""\s(?:id|type|index|call_id|tool_call_id)\s?=\s?(?:"[^"]*"|'[^']*')""")
 _TOKEN = re.compile(
-    rf"[<＜](?!\|?/?(?:\w{{9,20}}|\")\|?>)\s?(?P<before>[{_BAR}]\s?){{0,2}}"
+    rf"[<＜](?=[^<>＜＞]++[>＞])(?!\|?/?(?:\w{{9,20}}|\")\|?>)\s?(?P<before>[{_BAR}]\s?){{0,2}}"
     rf"(?P<word>/?(?:tool_calls?(?:_start|_end)?|python_tag)|\")\s?(?P<after>[{_BAR}]\s?){{0,2}}[>＞]"
 )
 _ESCAPED = rf"&lt;/?\s?(?:[{_BAR}]\s?){{{{0,2}}}}(?:DSML\b|(?:{_WORD}|{{0}})[\s=&])"
@@ -54,6 +56,8 @@ _SOLAR = {
 _ATTRIBUTE = re.compile(r'(\w{1,20})="([^"]*)"')
 _KIMI = {"tools": "tool_calls", "call": "invoke", "argument": "parameter", "think": "think"}
 
+_MAX_OPEN = 4000
+"""A reply with so many signs that may open a tag is a page, and each of them would be looked at."""
 _MAX_TAGS = 1000
 """A reply with more tags in another spelling is none of calls."""
 _STEMS = ("tool", "func", "invoke", "param", "arg", "<|open|>")
@@ -89,6 +93,19 @@ def _plamo(found: re.Match[str]) -> str:
     return f"<{'/' if found[1] == 'end' else ''}{_PLAMO[found[2]]}>" if found[2] in _PLAMO else ""
 
 
+# All of these without their brackets; what follows the name of an attribute says that they are tags.
+_BARE_CALL = re.compile(r"^[ \t]{0,20}invoke name=[\"'][\w.:-]{1,128}[\"']>", re.MULTILINE)
+_BARE_TAG = re.compile(
+    r"^(?P<blank>[ \t]{0,20})(?P<open>(?:invoke|parameter) name=[\"'][^\"'\n]{1,128}[\"']>)"
+    r"|(?<![<\w/])/?(?P<alone>invoke|parameter)>[ \t]*+$|(?<![</])/?(?P<close>parameter)>[ \t]*+$",
+    re.MULTILINE,
+)
+
+
+def _bracketed(found: re.Match[str]) -> str:
+    return f"{found['blank']}<{found['open']}" if found["open"] else f"</{found['alone'] or found['close']}>"
+
+
 _RULES: tuple[_Rule, ...] = (
     ("<|plamo:", re.compile(r"(?<![\"'])<\|plamo:(begin|end)_(\w{1,20}):plamo\|>"), _plamo),
     (":start|>", re.compile(rf"<\|({'|'.join(_SOLAR)})\|>"), lambda found: _SOLAR[found[1]]),
@@ -117,13 +134,15 @@ def respelled(text: str, names: Iterable[str]) -> str | None:
         text: The reply.
         names: The tools, which may be tags themselves.
     """
-    if _JSON.match(text):
+    if _JSON.match(text) or text.count("<") > _MAX_OPEN:
         return None
     again = html.unescape(text) if "&lt;" in text and _is_escaped(text, names) else text
     if "[>[" in again and _SENTINEL_CALL.search(again):
         again = _SENTINEL.sub("", again)
     lowered = again.lower()
     mentions = any(word in lowered for word in _STEMS)
+    if "invoke name=" in again and "<invoke" not in again and _BARE_CALL.search(again):
+        again = _BARE_TAG.sub(_bracketed, again)
     for sign, pattern, spelled in _RULES:
         if mentions and sign in again:
             again, count = pattern.subn(spelled, again, _MAX_TAGS + 1)

@@ -9,9 +9,11 @@ prose alone says nothing, and neither does "the call would be". One of these sig
   "shall I proceed?");
 - a refusal before it, and then the conditional ("I won't do that. The call would be {…}");
 - an example announced before it, and after it that nothing was run or what its parts are;
-- inline code in the middle of a paragraph, and before it somebody else who says it or words for any such call ("an agent
-  sends `{…}`. The server …", "the model answered `{…}`. …", "such as `{…}`, …");
+- inline code in the middle of a paragraph, and before it somebody else who says it or words for any such call ("an
+  agent sends `{…}`. The server …", "the model answered `{…}`. …", "such as `{…}`, …");
 - after it that it was refused or what it would have done ("That would have been …");
+- a case that nobody brought up before it ("if you asked for …, I would answer with"), or words for any such
+  call ("I can", "the format") and ``...`` for a value in it;
 - a command or a program that it is the data of (``curl … -d '{…}'``).
 """
 
@@ -51,10 +53,10 @@ _QUOTED = _any(
     r"\b(?:agents?|models?|clients?|assistants?|apps?|applications?|programs?|bots?|LLMs?|attackers?|logs?)\b"
     rf"{_GAP}{{0,30}}\b(?:sends?|sent|answer(?:s|ed)|repl(?:y|ies|ied)|respond(?:s|ed)|wrote|writes?|emit(?:s|ted)?"
     r"|produce[sd]?|outputs?|return(?:s|ed)?|said|says?|issue[sd]?|show(?:s|ed)?|contain(?:s|ed))\b"
-    rf"{_GAP}{{0,60}}\Z",
+    rf"{_GAP}{{0,60}}:?\s{{0,3}}\Z",
     rf"\b(?:such as|e\.g\.|for (?:example|instance)|you (?:can|could|may|might) (?:also )?{_DO})\b{_GAP}{{0,40}}\Z",
 )
-"""What introduces a call of somebody else or any call; it says so of one in inline code that the text goes on behind."""
+"""What introduces a call of somebody else, or any call: in inline code with more text behind it, that one is no own."""
 _CODE_BEFORE = re.compile(r"(?<!`)`(?!`)(?:[^`\n]{0,200}\s)?['\"(]?\Z")
 _CODE_AFTER = re.compile(r"['\")]?(?:[^`\n]{0,200})?`[^`\n]{0,200}\w")
 _IN_COMMAND = re.compile(
@@ -66,7 +68,8 @@ _NOT_DONE = _any(
     r"\b(?:that|this|it|which|doing so|running (?:it|that|this)) would have (?:been|\w+ed)\b",
     r"\b(?:that|this|it|which)(?: call| request)? (?:was|is|has been|had been) (?:\w+ly )?"
     r"(?:refused|rejected|blocked|denied|declined)\b",
-    rf"\bI (?:did not|didn['’]t|have not|haven['’]t|won['’]t|will not|refused? to|declined? to) {_DO} (?:it|that|this)\b",
+    r"\bI (?:did not|didn['’]t|have not|haven['’]t|won['’]t|will not|refused? to|declined? to) "
+    rf"{_DO} (?:it|that|this)\b",
 )
 _ASKED = _any(
     r"(?:\A|[.!?:;\n,-])\s{0,9}(?:(?:please|so|now|but|okay|ok)[,:]? )?(?:do you want me to|would you like me to"
@@ -107,6 +110,15 @@ _EXPLAINED = _any(
 _SAID_TO_BE_SHOWN = _any(
     r"\b(?:this|that|it) (?:is|was) (?:only|just|merely) (?:an? )?(?:example|illustration|documentation|demonstration)"
 )
+_HYPOTHETICAL = _any(
+    r"\b(?:for (?:example|instance)|e\.g\.|suppose|(?:if|had) (?:you|someone|somebody|the user|a user) (?:had )?"
+    r"(?:said|asked|told|wrote|typed|were|wanted))\b(?:[^.!?\n]|[.!?](?=['\"”’])){0,160}"
+    r"\bI(?: would|['’]d| could| might) (?:then )?(?:answer|reply|respond|return|output|emit"
+    rf"|{_DO})\b[^.!?\n]{{0,60}}{_OPENING}"
+)
+"""What the model would say to something that nobody said."""
+_ANY_CALL = _any(r"\b(?:for instance|e\.g\.|examples?|would|could|might|can|format|syntax|template)\b")
+_PLACEHOLDER = re.compile(r"""[:=]\s{0,9}["'](?:\.{3}|…)["']\s{0,9}[,})]""")
 _CHOICE_BEFORE = _any(
     r"\b(?:one|any|either) of (?:these|those|them|the (?:following|two|options))\b",
     r"\b(?:choose|pick|select|decide)\b[^.!?\n]{0,40}\b(?:one|from|between|among|following)\b",
@@ -126,7 +138,8 @@ def is_spoken_of(text: str, span: tuple[int, int]) -> bool:
     refused = _REFUSAL.search(before) and _CONDITIONAL.search(before)
     shown = _SAID_TO_BE_SHOWN.search(after) or (_SHOWN.search(before) and _EXPLAINED.search(after))
     waits = _WAITS_BEFORE.search(before) or _WAITS_AFTER.search(after)
-    other = _NOT_DONE.search(after) or _IN_COMMAND.search(before) or _is_quoted(before, after)
+    posed = _HYPOTHETICAL.search(before) or (_ANY_CALL.search(before) and _PLACEHOLDER.search(text, *span))
+    other = posed or _NOT_DONE.search(after) or _IN_COMMAND.search(before) or _is_quoted(before, after)
     return bool(asked or refused or shown or waits or other or _DIRECTLY_BEFORE.search(before))
 
 

@@ -22,7 +22,7 @@ class GivenTwice(Unreadable):
 class Allowance:
     """What one decode may still spend on the slow readers, in microseconds as measured on one slow core."""
 
-    left: int = 25_000
+    left: int = 16_000
 
     def spend(self, cost: int) -> bool:
         """Take ``cost`` off, if that much is left."""

@@ -12,7 +12,7 @@ from micro_agent.decoding.shapes import THOUGHTS, plain
 from micro_agent.decoding.source import Source
 from micro_agent.decoding.words import any_case
 
-_MAX_OBJECTS = 100
+_MAX_OBJECTS = 50
 """So many different objects are looked at; a text with more is a table."""
 _HEAD = 2000
 """Characters of an object without an end that say what it begins like."""
@@ -39,18 +39,20 @@ _KEYED = re.compile(
         "skill",
         "capability",
     )
-    + rf"[\w -]{{0,40}}+{_QUOTE}\s*+[:：=]"
+    + rf"[\w -]{{0,40}}+{_QUOTE}{_QUOTE}\s*+[:：=]"
 )
 _TOOL_KEY = re.compile(rf"[{{\[,\"'“‘]\s*+(?:tool|tool_?name|tool_?calls?|function_?call){_QUOTE}\s*+[:：]")
 _FINAL_KEY = re.compile(rf"^\{{\s*+{_QUOTE}final(?:_answer)?{_QUOTE}\s*+[:：]")
 _NAME_VALUE = re.compile(
     any_case("name", "tool", "func", "function", "action", "method", "command", "call")
-    + rf"(?i:_?name|_?id|_?choice)?{_QUOTE}\s*+[:：]\s*+{_QUOTE}([^\"'“”‘’,{{}}]{{1,128}})"
+    + rf"(?i:_?name|_?id|_?choice)?{_QUOTE}{_QUOTE}\s*+[:：]\s*+{_QUOTE}{_QUOTE}([^\"'“”‘’,{{}}]{{1,128}})"
 )
 _ASSIGNED_NAME = re.compile(
     any_case("name", "tool", "function", "action") + r"""(?i:_?name)?["']?\s{0,9}=>?\s{0,9}["']?([^"'“”,{}=]{1,128})"""
 )
 """The same in what is no JSON: it is as often code, and so a call only where it names a tool that is known."""
+_ACTIONS = re.compile(rf"{_QUOTE}actions?{_QUOTE}\s*+:\s*+\[\s*+\{{\s*+{_QUOTE}([\w.-]{{1,64}}){_QUOTE}\s*+:\s*+\{{")
+"""A list of ``{tool: args}`` under the key that only calls have, whatever stands beside it."""
 _ARGUMENTS_KEY = re.compile(
     any_case(
         "args?",
@@ -99,10 +101,12 @@ def survey_of(source: Source) -> Survey:
     repeated: list[Repair] = []
     names = {plain(name) for name in source.offer.names or ()}
     keys = names | THOUGHTS
+    passed: set[str] = set()
     for piece in source.data.pieces:
         if len(values) + len(broken) == _MAX_OBJECTS:
             break
-        if not _may_decide(piece, keys):
+        if piece.text in passed or not _may_decide(piece, keys):
+            passed.add(piece.text)
             continue
         if not piece.closed:
             if _looks_decided(piece, source, names):
@@ -157,6 +161,8 @@ def _looks_decided(piece: Piece, source: Source, names: set[str]) -> bool:
     if _TOOL_KEY.search(text) or _FINAL_KEY.match(text) or _first_key(piece) in names:
         return True
     if (given := _ASSIGNED_NAME.search(text)) and source.offer.tool(source.offer.resolve(given[1])) is not None:
+        return True
+    if (listed := _ACTIONS.search(text)) and plain(listed[1]) in names:
         return True
     named = _NAME_VALUE.search(text)
     return named is not None and bool(_ARGUMENTS_KEY.search(text) or source.offer.resolve(named[1]))

@@ -88,11 +88,16 @@ class Bodies:
         stop = self.text.find(closing, part.end())
         while stop >= 0 and self._checks > 0:
             self._checks -= 1
-            at = stop + len(closing)
+            at = self._doubled(part, stop, tag) or stop + len(closing)
             if following.match(self.text, at) and (self.text[at:].strip() or not self._nests(part, tag, stop)):
                 return key, stop, at
             stop = self.text.find(closing, stop + 1)
         return key, -1, -1
+
+    def _doubled(self, part: re.Match[str], stop: int, tag: str) -> int | None:
+        """Where the closing tags at ``stop`` end, where one or two too many stand there."""
+        again = re.compile(rf"</{re.escape(tag)}>(?:\s{{0,20}}</{re.escape(tag)}>){{1,2}}").match(self.text, stop)
+        return again.end() if again and f"<{tag}" not in self.text[part.end() : stop] else None
 
     def _nests(self, part: re.Match[str], tag: str, stop: int) -> bool:
         """Whether an element of the same name opens in the value and does not close before ``stop``, its last end."""

@@ -112,7 +112,10 @@ def _after_open_thought(source: Source) -> Decision | None:
     """
     if source.cut_off or not re.search(r"[>}\])]\W*\Z", source.text[-80:]):
         return None
-    found = next((found for reader in dialects.READERS if (found := reader(source)) is not None), None)
-    if not isinstance(found, ToolCalls) or len(found.calls) > 1 or not found.repairs:
+    whole = source.data.pieces[0].text == source.text if source.text.startswith("{") and source.data.pieces else False
+    readers = (*dialects.READERS, _objects) if whole else dialects.READERS
+    found = next((found for reader in readers if (found := reader(source)) is not None), None)
+    if not isinstance(found, ToolCalls) or len(found.calls) > 1:
         return None
-    return replace(found, repairs=[repair("unclosed_thinking", source.text, found.repairs[0].before), *found.repairs])
+    before = found.repairs[0].before if found.repairs else source.text
+    return replace(found, repairs=[repair("unclosed_thinking", source.text, before), *found.repairs])

@@ -7,17 +7,21 @@ from itertools import islice
 
 from micro_agent.decoding.data import Data
 from micro_agent.decoding.repair import Allowance
+from micro_agent.decoding.told import begins
 
+# What stands behind the first sign. That is one of a set, to which `re` skips fast.
 _OPENING = (
-    r"<(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\[THINK\]|◁think▷|<\|START_THINKING\|>"
-    r"|<\|(?:begin_of_thought|inner_prefix)\|>|<\|channel>(?:thought\b)?"
+    r"(?:(?<=<)(?:(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\|START_THINKING\|>"
+    r"|\|(?:begin_of_thought|inner_prefix)\|>|\|channel>(?:thought\b)?)|(?<=\[)THINK\]|(?<=◁)think▷)"
 )
 _CLOSING = (
-    r"</(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>"
-    r"|<\|(?:end_of_thought|inner_suffix)\|>|<channel\|>|\[BEGIN FINAL RESPONSE\]"
+    r"(?:(?<=<)(?:/(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\|END_THINKING\|>"
+    r"|\|(?:end_of_thought|inner_suffix)\|>|channel\|>)|(?<=\[)(?:/THINK|BEGIN FINAL RESPONSE)\]|(?<=◁)/think▷)"
 )
 # Between backticks an answer speaks about the tag; that form is matched first and names no group.
-_TAG = re.compile(rf"`(?:{_OPENING}|{_CLOSING})`|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})", re.IGNORECASE)
+_TAG = re.compile(
+    rf"[`<\[◁](?i:(?<=`)[<\[◁](?:{_OPENING}|{_CLOSING})`|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING}))"
+)
 
 _MAX_TAGS = 1000
 _SIGNS = ("think", "thought", "reasoning", "inner_", "channel", "final response]")
@@ -25,6 +29,8 @@ _SIGNS = ("think", "thought", "reasoning", "inner_", "channel", "final response]
 _CALL_TAG = re.compile(
     r"<(?P<slash>/?)(?:(?:\w{1,20}:)?tool_calls?|function_calls?|function|invoke|parameter|arg_value)\b[^<>\n]{0,200}>"
 )
+
+_CALL_END = re.compile(r"</[\w:]{1,40}>\s{0,40}\Z")
 
 _OBJECT = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(?:["'“‘]|\w+\s*+[:=])""")
 
@@ -42,7 +48,7 @@ _WORDS = re.compile(r"\s*+(?:Here is|Here's) my thought process:.*?(?:Here is|He
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A reply without what was thought, trimmed, and the last thought if nothing closes it."""
+    """A reply without what was thought, trimmed, and the last thought if nothing closes it or nothing opened it."""
 
     text: str
     open_thought: str | None = None
@@ -66,6 +72,7 @@ def spoken(data: Data) -> Spoken:
     data = _without_analysis(data.of(text))
     text = data.text
     kept: list[str] = []
+    thought = ""
     at, inside, paired = 0, False, False
     end = len(text.rstrip())
     calls, begun = _Calls.of(text), _Begun.of(data)
@@ -80,12 +87,24 @@ def spoken(data: Data) -> Spoken:
         if not inside:
             if paired and tag.end() >= end:
                 kept.append(text[at : tag.start()])  # a closing tag too many at the very end closes nothing
+            elif not paired and tag.end() >= end:
+                return Spoken("", text[at : tag.start()].strip())  # nothing opened it, and nothing follows it
             else:
                 kept.clear()
+        else:
+            thought = "" if paired else text[at : tag.start()]
         at, inside, paired = tag.end(), False, True
     if not inside:
         kept.append(text[at:])
-    return Spoken("".join(kept).strip(), text[at:].strip() if inside else None)
+    said = "".join(kept).strip()
+    last = text[at:] if inside else thought if not said and _ends_in_call(thought) else None
+    return Spoken(said, None if last is None else last.strip())
+
+
+def _ends_in_call(thought: str) -> bool:
+    """Whether a call in tags that begins a line or a sentence ends the thought, as where it was to be made."""
+    first = _CALL_TAG.search(thought) if _CALL_END.search(thought[-80:]) else None
+    return first is not None and begins(thought, first.start())
 
 
 @dataclass(frozen=True, slots=True)

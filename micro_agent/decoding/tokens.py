@@ -1,7 +1,8 @@
 """Special tokens that a server left in the text: the end of the turn, a header before the answer."""
 
 import re
-from itertools import islice
+from bisect import bisect_left
+from itertools import accumulate, islice
 
 from micro_agent.decoding.data import Data
 from micro_agent.decoding.decision import Repair
@@ -67,7 +68,11 @@ def without_tokens(text: str, data: Data) -> tuple[str, list[Repair]]:
 def _finals(text: str, data: Data) -> list[re.Match[str]]:
     """Where final channels begin: not in data, and not in an object that cannot be read."""
     found = data.outside(list(islice(_FINAL.finditer(text), _MAX_TURNS)))
-    return [one for one in found if not any(piece.start < one.start() < piece.end for piece in data.pieces)]
+    if not found:
+        return []
+    starts = [piece.start for piece in data.pieces]
+    reached = [0, *accumulate((piece.end for piece in data.pieces), max)]
+    return [one for one in found if reached[bisect_left(starts, one.start())] <= one.start()]
 
 
 def without_end_of_turn(text: str) -> str:

@@ -17,6 +17,9 @@ _LINE_END = re.compile(r"[^\w\n]*(?:\n|\Z)")
 
 def stands_alone(text: str, start: int) -> bool:
     """Whether the brackets at ``start`` end a line, and begin one or a sentence; inside one they are spoken of."""
-    if not _SENTENCE.search(text[max(0, start - _REACH) : start]):
-        return False
-    return _LINE_END.match(text, start + len(piece_at(text, start).text)) is not None
+    return begins(text, start) and _LINE_END.match(text, start + len(piece_at(text, start).text)) is not None
+
+
+def begins(text: str, start: int) -> bool:
+    """Whether a line or a sentence begins at ``start``."""
+    return _SENTENCE.search(text[max(0, start - _REACH) : start]) is not None

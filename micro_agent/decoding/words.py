@@ -2,7 +2,7 @@
 
 import re
 
-_WORD = re.compile(r"(\\b)?(\w)(.*)")
+_WORD = re.compile(r"^(\\b)?(\w)(.*)$", re.MULTILINE)
 
 
 def any_case(*words: str) -> str:
@@ -10,6 +10,9 @@ def any_case(*words: str) -> str:
 
     It begins with a set of characters, to which `re` skips fast; of ``(?i:…)`` it tries every word at every place.
     """
-    parts = [found.groups(default="") for word in words if (found := _WORD.fullmatch(word))]
-    firsts = "".join(sorted({case for _, first, _ in parts for case in (first.lower(), first.upper())}))
-    return f"[{firsts}](?i:{'|'.join(f'(?<={bound}{first}){rest}' for bound, first, rest in parts)})"
+    rests: dict[str, list[str]] = {}
+    for bound, first, rest in _WORD.findall("\n".join(words)):
+        rests.setdefault(f"{bound}{first}", []).append(rest)
+    firsts = "".join(sorted({case for before in rests for case in (before[-1].lower(), before[-1].upper())}))
+    groups = [f"(?<={before})(?:{'|'.join(group)})" for before, group in rests.items()]
+    return f"[{firsts}](?i:{'|'.join(groups)})"

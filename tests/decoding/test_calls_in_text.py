@@ -375,6 +375,12 @@ def test_an_object_that_may_be_data_and_is_too_large_to_check_is_no_call(tools: 
     assert isinstance(decode_text(json.dumps({"name": "store", "rows": [1] * 999}), tools), Final)
 
 
+def test_calls_by_name_in_a_list_of_actions_may_have_a_state_beside_them_and_a_comma_too_many(tools: Tools) -> None:
+    state = '{"state": {"goal": "add"}, "action": [{"calculator": {"expression": "1+1"}},]}'
+    assert calls(state, tools) == ADD_UP
+    assert isinstance(decode_text(state.replace("calculator", "dance"), tools), Final)
+
+
 def test_arguments_too_many_to_check_are_left_to_the_loop(tools: Tools) -> None:
     values = ["x"] * 1000
     assert calls(json.dumps({"name": "add", "arguments": {"values": values}}), tools) == [

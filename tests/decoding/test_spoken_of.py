@@ -60,6 +60,7 @@ def test_prose_around_a_call_does_not_keep_it_from_being_made(text: str, tools: 
         "{}\nI need your approval before I go on.",
         "{}\n\nIs that okay?",
         "I'm not allowed to add. The call might be: {}",
+        "If you ask what I made of it, I will never run {}",
         "Calls are JSON, for example:\n{}\nNothing was executed.",
         "Here is an example of a call:\n{}\nHere the `name` field is the tool.",
         "Like so:\n{}\nThis is only an example.",
@@ -107,8 +108,82 @@ def test_calls_in_a_stated_order_are_all_made(text: str, tools: Tools) -> None:
     assert decision.calls == BOTH
 
 
+def test_a_call_without_its_last_bracket_may_be_spoken_of_too(tools: Tools) -> None:
+    assert isinstance(decode_text(f"I add: {CALL[:-1]}", tools), ToolCalls)
+    text = f"I will not run {CALL[:-1]}"
+    assert decode_text(text, tools) == Final(text)
+
+
 def test_what_follows_an_imagined_result_is_not_made(tools: Tools) -> None:
     for rest in (OTHER, OTHER[:-10], OTHER.replace('"name"', "name: x")):
         decision = decode_text(f"{CALL}\nObservation: 2\n{rest}", tools)
         assert isinstance(decision, ToolCalls), decision
         assert decision.calls == ADD_UP
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A client sends a body such as `{}`. The server adds the numbers up and returns them.",
+        "The older model answered: `{}`. I think it was right.",
+        "In the docs, agents often write `{}` and wait for the sum.",
+        "You could send `{}` yourself; I have no access.",
+        "Post it with `curl -s example.org/run -d '{}'` and wait.",
+        "Run this:\n```bash\ncurl -X POST example.org --data '{}'\n```\nIt prints the sum.",
+        "```python\nrequests.post(url, json={})\n```\nThis is how a program asks for it.",
+        "The last step was {}. That would have been wrong, so I stopped.",
+        "It wanted {}\nThis call was rightly refused.",
+        "Somebody asked for {}. I did not run it.",
+        "I am unable to run {} here.",
+        "It is unsafe to execute {} on this machine.",
+        "{}\nShall I run it on main.py?",
+    ],
+)
+def test_a_call_of_somebody_else_or_a_refused_one_is_an_answer(text: str, tools: Tools) -> None:
+    for call in (CALL, CALL.replace("calculator", "delete_all")):
+        assert decode_text(text.replace("{}", call), tools) == Final(text.replace("{}", call))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I send `{}` to add them. It takes a moment.",
+        "The user wants a sum: `{}`",
+        "The model needs a sum, so I use `{}` now.",
+        "The tool returns the sum:\n`{}`\nLet me look.",
+        "For example, we can add these.\n\n`{}`",
+        "The previous result was refused, so I try again: {} This will do.",
+        "Here is the data:\n{}",
+    ],
+)
+def test_inline_code_alone_does_not_keep_a_call_from_being_made(text: str, tools: Tools) -> None:
+    found = decode_text(text.replace("{}", CALL), tools)
+    assert isinstance(found, ToolCalls)
+    assert found.calls == ADD_UP
+
+
+def test_an_unknown_call_in_a_reply_that_was_cut_off_is_no_answer(tools: Tools) -> None:
+    text = 'I will not run {"name": "delete_all", "arguments": {}} because'
+    found = decode(ModelReply(text=text, finish_reason="length"), tools)
+    assert isinstance(found, DecodeError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'For example, if you said "add them", I would answer with {}. What shall I do?',
+        "If you asked for a sum, I'd call {} and tell you.",
+        "I can add numbers: {}".replace("{}", CALL.replace("1+1", "...")),
+        f"I can add: <tool_call>{CALL.replace('1+1', '...')}</tool_call>",
+    ],
+)
+def test_what_the_model_would_say_to_something_else_is_an_answer(text: str, tools: Tools) -> None:
+    said = text.replace("{}", CALL)
+    assert decode_text(said, tools) == Final(said)
+
+
+def test_what_the_model_would_do_now_is_a_call(tools: Tools) -> None:
+    for text in ("To answer this I would call {}", "If you want the sum, I would use {}", "For example:\n{}"):
+        found = decode_text(text.replace("{}", CALL), tools)
+        assert isinstance(found, ToolCalls)
+        assert found.calls == ADD_UP

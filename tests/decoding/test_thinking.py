@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from micro_agent.decoding import Final, ToolCall, ToolCalls, decode_text
+from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.decoding.thinking import without_thinking
 from micro_agent.tools import Tool
 
 CALL = '{"tool": {"name": "now", "args": {}}}'
+OTHER = '{"tool": {"name": "now", "args": {"timezone": "UTC"}}}'
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,44 @@ def test_a_call_after_a_thought_is_made_and_its_arguments_may_speak_of_tags(tool
     text = '{"name": "store", "arguments": {"text": "</think> <think>"}}'
     decision = decode_text(f"I store it. {CALL}</think>{text}", tools)
     assert decision == ToolCalls([ToolCall("store", {"text": "</think> <think>"})])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I look.<tool_call>{CALL}</tool_call></think>",
+        f"{CALL}\n</think>",
+        f"<think>I look.\n<tool_call>{CALL}</tool_call>\n</think>\n",
+    ],
+)
+def test_a_closing_tag_alone_behind_a_whole_call_closes_nothing(text: str, tools: Sequence[Tool]) -> None:
+    found = decode_text(text, tools)
+    assert isinstance(found, ToolCalls)
+    assert len(found.calls) == 1
+    assert found.repairs[0].kind == "unclosed_thinking"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I think of it.</think>",
+        f"I might write {CALL}\n</think>",
+        f"<tool_call>{CALL}</tool_call> or <tool_call>{OTHER}</tool_call></think>",
+        f"I look at <tool_call>{CALL}</tool_call> and rest.</think>",
+        f"<think>I might write {CALL}</think>",
+        f"<think>The page says <tool_call>{CALL}</tool_call></think>",
+        f"<think><tool_call>{CALL}</tool_call> or <tool_call>{OTHER}</tool_call></think>",
+        f"<think>I look at <tool_call>{CALL}</tool_call> and rest.</think>",
+        f"<think>I think.</think><think><tool_call>{CALL}</tool_call></think>",
+    ],
+)
+def test_what_is_only_thought_is_not_run(text: str, tools: Sequence[Tool]) -> None:
+    assert isinstance(decode_text(text, tools), DecodeError)
+
+
+def test_a_call_in_a_closed_thought_is_not_made_where_an_answer_or_the_token_limit_follows(
+    tools: Sequence[Tool],
+) -> None:
+    text = f"<think>I look.\n<tool_call>{CALL}</tool_call></think>"
+    assert decode_text(f"{text}Rome", tools) == Final("Rome")
+    assert isinstance(decode(ModelReply(text=text, finish_reason="length"), tools), DecodeError)

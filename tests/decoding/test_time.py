@@ -42,6 +42,16 @@ NASTY = {
     "fields": "[[ ## next_tool_name ## ]]\nnow\n",
     "equals signs": '{"name"= "now", ',
     "a key twice": '{"name": "now", "arguments": {"a": 1, "a": 2}} ',
+    "signs that open tags": "<",
+    "tags of nothing": "<tools>",
+    "closing tags of nothing": "</",
+    "escaped quotes and brackets": '\\"[',
+    "final channels": "<|channel|>final<|message|>now\n{}\n",
+    "bodies": "```on\n{}\n",
+    "opened fences": "`a` ",
+    "lists of names": '[{"name":',
+    "names with many colons": '{"name": "' + ":" * 150 + 'x", "arguments": {}}',
+    "lines of a call": "now()\n\n\n",
 }
 WHOLE = {
     "half a string": '{"tool": "' + "a" * SIZE,
@@ -66,8 +76,19 @@ WHOLE = {
     "blank lines": "Action:" + "\n" * SIZE + "x",
     "quotes in a python text": "now(x='" + "a'b " * (SIZE // 4) + "')",
     "a long command": "now x=" + "a " * (SIZE // 2),
+    "blanks behind a call": "now()" + " " * SIZE + "x",
+    "blanks behind code": "<|python_tag|>print(1)" + "\n" * SIZE + "x",
+    "line breaks": "x" + "\n" * SIZE + "x",
+    "a name with hyphens": "now(x=" + "a-" * 7000 + "1)",
+    "objects without an end": ("{" + "a" * 4000) * 25,
+    "different names": "".join(f'{{"name": "functions.x.{i:0180}", "arguments": {{}}}}' for i in range(SIZE // 220)),
+    "fences in a broken call": '[TOOL_CALLS]{"name": "now", "arguments": {"timezone": x' + "``` " * (SIZE // 4) + "y}",
 }
-TEXTS = {name: part * (SIZE // len(part)) for name, part in NASTY.items()} | WHOLE
+BROKEN = {
+    f"blanks in a broken call behind {mark!r}": f'{mark}{{"name": "now", "arguments": {{"x": y{chr(10) * SIZE}z}}'
+    for mark in ("", "<tool_call>", "[TOOL_CALLS]", "functools[", ">>>now\n", "Action: now\nAction Input: ")
+}
+TEXTS = {name: part * (SIZE // len(part)) for name, part in NASTY.items()} | WHOLE | BROKEN
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -60,6 +60,7 @@ NAMES = ["get_weather", "calculator", "a.b", "a_b", "json"]
         ("no_calculator", None),
         ("calculator or get_weather", None),
         ("::", None),
+        ("->-", None),
         ("calculator" + " " * 600, None),
         ("calculator(1+1)", None),
         ("<|x|>calculator<|y|>get_weather", None),

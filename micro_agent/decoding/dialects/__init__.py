@@ -17,8 +17,10 @@ In order of reading: the first decision counts, so a marker that is a prefix of 
 no special token (ReAct, names on a line of their own) comes last.
 """
 
+from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.dialects import (
     apertus,
+    argument_blocks,
     argument_pairs,
     code,
     command_line,
@@ -26,6 +28,7 @@ from micro_agent.decoding.dialects import (
     deepseek,
     dspy_fields,
     fenced,
+    flags,
     functionary,
     functionary_v2,
     gemma,
@@ -49,32 +52,44 @@ from micro_agent.decoding.dialects import (
     xml_elements,
     xml_parameters,
 )
-from micro_agent.decoding.source import Reader
+from micro_agent.decoding.source import Reader, Source
+
+
+def _tagged(read: Reader) -> Reader:
+    """The reader of a dialect whose markup holds a ``<`` somewhere: most text has none, and then it is not asked."""
+
+    def read_tagged(source: Source) -> Decision | None:
+        return read(source) if "<" in source.text else None
+
+    return read_tagged
+
 
 READERS: tuple[Reader, ...] = (
     harmony.read,
-    deepseek.read,
-    kimi.read,
+    _tagged(deepseek.read),
+    _tagged(kimi.read),
+    flags.read,
     mistral.read,
     gemma.read,
     command_r.read,
-    gigachat.read,
-    internlm.read,
-    apertus.read,
+    _tagged(gigachat.read),
+    _tagged(internlm.read),
+    _tagged(apertus.read),
     hyperclova.read,
-    inkling.read,
-    functionary_v2.read,
+    _tagged(inkling.read),
+    _tagged(functionary_v2.read),
     functionary.read,
-    xml_parameters.read,
-    argument_pairs.read,
-    xml_elements.read,
-    tag_lines.read,
-    granite.read,
+    _tagged(xml_parameters.read),
+    _tagged(argument_pairs.read),
+    _tagged(xml_elements.read),
+    _tagged(tag_lines.read),
+    _tagged(granite.read),
     phi.read,
-    llama.read,
+    _tagged(llama.read),
     pythonic.read,
     code.read,
-    hermes.read,
+    _tagged(hermes.read),
+    argument_blocks.read,
     fenced.read,
     narrated.read,
     dspy_fields.read,

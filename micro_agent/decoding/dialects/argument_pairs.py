@@ -9,13 +9,18 @@ A name alone is a call without arguments.
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
-from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.decision import Decision, DecodeError, ToolCalls
 from micro_agent.decoding.ends import Ends, holds_json_calls, tears_off
+from micro_agent.decoding.guessing import texts
 from micro_agent.decoding.markup import decided, marks
+from micro_agent.decoding.pair_tags import with_pair_tags
+from micro_agent.decoding.repair import repair
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
+from micro_agent.decoding.spellings import stands_in
 from micro_agent.decoding.typed import typed
 
 _TAG = r"(?:[a-z]{1,20}_)?(?:tool_calls?|function_calls?|tool|user)"
@@ -40,7 +45,25 @@ def read(source: Source) -> Decision | None:
     """The calls in ``<tool_call>name<arg_key>…``; the tag may be another one, or absent where a tool is named."""
     if not any(sign in source.text for sign in _SIGNS):
         return None
+    whole = with_pair_tags(source.text, source.offer) if "</arg_" in source.text else source.text
+    if whole != source.text:
+        found = _read(replace(source, text=whole))
+        if isinstance(found, DecodeError):
+            return found
+        if isinstance(found, ToolCalls) and _stand_in(found, source.text):
+            return replace(found, repairs=[*found.repairs, repair("tags", source.text, whole)])
+    return _read(source)
+
+
+def _stand_in(found: ToolCalls, text: str) -> bool:
+    """Whether no value was changed with the tags around it, nor speaks of such tags."""
+    said = [value for call in found.calls for value in texts(call.args)]
+    return all(stands_in(value, text) and "<arg_" not in value for value in said)
+
+
+def _read(source: Source) -> Decision | None:
     shapes: list[Shape] = []
+    values: list[tuple[int, int]] = []
     begin, end, whole = -1, -1, True
     ends = Ends(source.text, _VALUE_END), Ends(source.text, _NEXT)
     for mark in marks(source, _CALL):
@@ -52,16 +75,18 @@ def read(source: Source) -> Decision | None:
         if not mark["more"] and not known:
             return None
         begin = mark.start() if begin < 0 else begin
-        args, end, closed = _arguments(mark, source, *ends)
+        args, end, closed = _arguments(mark, source, ends, values)
         shapes.append(Shape(mark["name"], args, "explicit"))
         whole = whole and closed
-    if not shapes or holds_json_calls(source.text):
+    if not shapes or holds_json_calls(source.text, values):
         return None
     return decided(shapes, source, dialect="argument_pairs", span=(begin, end), unfinished=not whole)
 
 
-def _arguments(mark: re.Match[str], source: Source, value_ends: Ends, tags: Ends) -> tuple[dict[str, Any], int, bool]:
-    """The arguments, where the call ends, and whether it is complete."""
+def _arguments(
+    mark: re.Match[str], source: Source, ends: tuple[Ends, Ends], closed: list[tuple[int, int]]
+) -> tuple[dict[str, Any], int, bool]:
+    """The arguments, where the call ends, and whether it is complete; ``closed`` gets where values with an end are."""
     text, offer = source.text, source.offer
     at = stray.end() if (stray := _AFTER_NAME.match(text, mark.end())) else mark.end()
     name = offer.resolve(mark["name"]) or ""
@@ -69,9 +94,10 @@ def _arguments(mark: re.Match[str], source: Source, value_ends: Ends, tags: Ends
     for _ in range(_MAX_PARAMETERS):
         if (key := _KEY.match(text, at)) is None:
             break
-        stop, at = _value_end(text, key.end(), value_ends, tags)
+        stop, at = _value_end(text, key.end(), *ends)
         if at < 0:
             return args, len(text), False
+        closed += [(key.end(), stop)] if stop < at else []
         value = typed(text[key.end() : stop], offer.types(name, key["key"]), offer.allowance)
         if args.setdefault(key["key"], value) != value:
             return args, at, False  # two values for one argument: neither is right

@@ -24,7 +24,8 @@ _PAIR = re.compile(
 def read(source: Source) -> Decision | None:
     """The call, if all of the line is one and its arguments fit."""
     text = source.text.strip().removesuffix("```").rstrip("` \n")
-    line = _LINE.fullmatch(text) if len(text) <= _MAX_LINE and source.offer.tools and not source.cut_off else None
+    may = len(text) <= _MAX_LINE and ("=" in text or "--" in text)
+    line = _LINE.fullmatch(text) if may and source.offer.tools and not source.cut_off else None
     name = source.offer.resolve(line["name"]) if line else None
     if line is None or name is None:
         return None

@@ -10,6 +10,7 @@ from typing import Any
 
 from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.markup import TURN, decided, marks
+from micro_agent.decoding.positional import python_shapes
 from micro_agent.decoding.repair import Unreadable, mend
 from micro_agent.decoding.scanner import MAX_DEPTH
 from micro_agent.decoding.shapes import Shape
@@ -21,23 +22,28 @@ _SIGNS = ("<|tool_call", "<start_function_call>", "call:", "<call>")
 _OPENING = re.compile(r"<\|tool_call\|?>|<start_function_call>")
 _NAME = r"(?P<name>[A-Za-z_](?:[\w.-]|:(?=\w)){0,127}+)"
 _BEGIN = re.compile(
-    rf"(?:(?:{_OPENING.pattern}|<call>)\s*+:?(?:call:\s*+)?|(?P<bare>^:?call:|(?<=\|>)call:)){_NAME}\s*+(?={{)",
+    rf"(?:(?:{_OPENING.pattern}|<call>)\s*+:?(?:call:\s*+)?|(?P<bare>^:?call:|(?<=\|>)call:)){_NAME}\s*+(?={{|\([^()]{{0,80}}(?:<\|\"\|>|<escape>))",
     re.MULTILINE,
 )
 _TAGS = re.compile(r"<(?:parameter|param|arg|argument|arg_value|function|invoke|tool_call)\b(?!\|)")
 """Between these a line may begin like that and be part of a value."""
 _ENDING = r"<tool_call\|>|<end_function_call>|<\|/?tool_call\|>|</?tool_call>|</call>|<turn\|>"
+_CLOSED = re.compile(_ENDING)
 _END = re.compile(rf"\s*+(?:{_ENDING})")
 _DELIMITER = r'(?:<\|"\|>|<escape>)'
 _TOKEN = re.compile(
     r'\s*+(?:<\|"\|>(?P<text>.*?)<\|"\|>|<escape>(?P<escape>.*?)<escape>|(?P<json>"[^"\\]*(?:\\.[^"\\]*)*+")'
-    r"|'(?P<single>[^'\\\n]*+)'(?=\s*+[,:}\]])"
+    r"|'(?P<single>[^'\\\n]*+)'(?=\s*+[,:=}\]])|`(?P<tick>[^`]*+)`(?=\s*+[,}\]])"
     rf"|(?P<mark>[{{}}\[\],:])|(?P<end>{_ENDING})|(?P<bare>[^\s{{}}\[\],:\"'<][^{{}}\[\],:\"<]*))",
     re.DOTALL,
 )
 # Models leave out the opening delimiter of a text; a key in it would be the next argument.
 _UNOPENED = re.compile(rf'\s*+(?P<text>[^\s{{}}\[\]<>"][^{{}}\[\]<>"]{{0,2000}}+){_DELIMITER}(?=\s*+[,}}\]])')
-_KEY = re.compile(r",\s*+\w++\s*+:")
+_KEY = re.compile(r",\s*+\w++\s*+[:=]")
+_ASSIGNED = re.compile(r"\s*+[\"']?(?P<key>[A-Za-z_][\w-]{0,63}+)[\"']?\s*+=(?![=>])")
+# Or the closing one of the last text: what closes the call says where it ends.
+_UNCLOSED = re.compile(rf"\s*+{_DELIMITER}(?P<text>[^<]{{1,4000}}+)(?={_ENDING})")
+_TEXT = re.compile(rf"{_DELIMITER}(?P<text>.*?){_DELIMITER}", re.DOTALL)
 _STRING = re.compile(r'\s*+(?:<\|"\|>|<escape>|"|\Z)')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
 _PARTNER = {"{": "}", "[": "]"}
@@ -56,6 +62,10 @@ def read(source: Source) -> Decision | None:
             break
         start = mark.start() if start < 0 else start
         try:
+            if source.text.startswith("(", mark.end()):
+                found, end = _bracketed(source, mark)
+                shapes += found
+                continue
             args, end = _arguments(source, mark.end())
             shapes.append(Shape(_tool(source, mark["name"]), args, "explicit"))
         except Unreadable as why:
@@ -105,6 +115,11 @@ def _translated(text: str, start: int) -> tuple[list[str], str, int, bool]:
     missing: list[str] = []
     at, whole = start, False
     while len(parts) < _MAX_TOKENS and (token := _TOKEN.match(text, at)) is not None and token["end"] is None:
+        assigned = _ASSIGNED.match(text, at) if missing[-1:] == ["}"] and parts[-1] in "{," else None
+        if assigned is not None:
+            parts += [json.dumps(assigned["key"]), ":"]
+            at = assigned.end()
+            continue
         if token["bare"] is not None and parts[-1:] == [":"] and (unopened := _unopened(text, at)) is not None:
             parts.append(json.dumps(unopened["text"]))
             at, whole = unopened.end(), True
@@ -118,7 +133,36 @@ def _translated(text: str, start: int) -> tuple[list[str], str, int, bool]:
             missing.pop()
         if not 0 < len(missing) <= MAX_DEPTH:
             break
+    if missing and parts[-1] == ":" and (unclosed := _UNCLOSED.match(text, at)) is not None:
+        said = _without_closers(unclosed["text"], len(missing))
+        if said is not None:
+            return [*parts, json.dumps(said), *reversed(missing)], "", unclosed.end(), True
     return parts, "".join(reversed(missing)), at, whole
+
+
+def _without_closers(text: str, depth: int) -> str | None:
+    """A text without the brackets behind it, which are as many as are open; ``None`` where more may be behind it."""
+    for _ in range(depth):
+        text = text.rstrip()
+        if not text.endswith(("}", "]")):
+            return None
+        text = text[:-1]
+    return None if _KEY.search(text) or text.count("{") != text.count("}") else text
+
+
+def _bracketed(source: Source, mark: re.Match[str]) -> tuple[list[Shape], int]:
+    """``call:name(city:<|"|>Rome<|"|>)``: a call in the syntax of Python but for its delimiters, and where it ends.
+
+    Raises:
+        Unreadable: It makes no sense.
+        Unfinished: The text ends inside it.
+    """
+    stop = _CLOSED.search(source.text, mark.end())
+    end = stop.start() if stop else len(source.text)
+    said = _TEXT.sub(lambda found: json.dumps(found["text"]), source.text[mark.start("name") : end].strip())
+    if not said.endswith(")"):
+        raise Unfinished
+    return python_shapes(said, source), stop.end() if stop else end
 
 
 def _unopened(text: str, at: int) -> re.Match[str] | None:
@@ -128,7 +172,7 @@ def _unopened(text: str, at: int) -> re.Match[str] | None:
 
 
 def _as_json(token: re.Match[str], text: str, parts: list[str]) -> str:
-    given = next((token[kind] for kind in ("text", "escape", "single") if token[kind] is not None), None)
+    given = next((token[kind] for kind in ("text", "escape", "single", "tick") if token[kind] is not None), None)
     if given is not None:
         return json.dumps(given)
     if token["bare"] is None:

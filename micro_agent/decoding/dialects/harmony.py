@@ -3,7 +3,7 @@
     <|start|>assistant<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>
     <|start|>assistant to=functions.name<|channel|>commentary json<|message|>{…}<|call|>
 
-A server that drops special tokens leaves ``commentary to=functions.name json{…}``.
+A server that drops special tokens leaves ``commentary to=functions.name json{…}``; others put Hermes' tags around it.
 """
 
 import re
@@ -16,11 +16,12 @@ _TO = r"to=(?!(?:assistant|user|system|all)\b)(?:functions[.:])?(?P<{0}>[A-Za-z_
 _CHANNEL = r"(?:\s*+<\|channel\|>\s*+(?:\w{1,20}+)?)?"
 _TYPE = r"(?:\s*+<\|(?:constrain|reserved_\d{1,9})\|>)?(?:\s*+(?:json|code))?"
 _BEGIN = re.compile(
-    rf"(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{{1,20}}\s*+)?(?:"
+    rf"(?:<tool_call>\s{{0,9}})?(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{{1,20}}\s*+)?(?:"
     rf"{_TO.format('name')}{_CHANNEL}{_TYPE}\s*+<\|message\|>"
-    rf"|\b(?:commentary|analysis)\s{{1,9}}{_TO.format('name_bare')}{_TYPE}\s*+(?={{))"
+    rf"|\b(?:commentary|analysis|assistant)\s{{1,9}}{_TO.format('name_bare')}(?:\s{{1,9}}commentary\b)?{_TYPE}\s*+(?={{)"
+    rf"|(?<=<tool_call>){_TO.format('name_tagged')}{_TYPE}\s*+(?={{))"
 )
-_END = re.compile(r"<\|(?:call|end|return)\|>")
+_END = re.compile(r"<\|(?:call|end|return)\|>|</tool_call>")
 _MARKUP = Markup("harmony", ("to=",), _BEGIN, _END)
 
 

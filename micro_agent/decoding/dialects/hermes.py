@@ -14,11 +14,11 @@ _WORDS = (
     r"(?:\w{1,20}[:_-])?(?:tool|function|action)s?"
     r"(?:[ _-]?(?:call|use|request|code|invocation)s?)?(?:_(?:start|begin))?"
 )
-_OPENING = rf"<\|{_WORDS}\|?>|<{_WORDS}>"
-_BEGIN = re.compile(rf"(?:{_OPENING})(?:\s{{0,9}}(?:{_OPENING}))?", re.IGNORECASE)
+_OPENING = rf"<(?=[|\w])(?:\|{_WORDS}\|?|{_WORDS})>"  # it begins with one sign, to which `re` skips fast
+_BEGIN = re.compile(rf"{_OPENING}(?:\s{{0,9}}{_OPENING})?", re.IGNORECASE)
 _CLOSED = r"(?:\w{1,20}[:_-])?(?:tool|function|action|call)\w{0,20}"
 _END = re.compile(  # an opening tag closes as well, where nothing follows that it may open
-    rf"(?:</|<\|/){_CLOSED}(?:\|?>|(?=\s*\Z))|<\|?{_CLOSED}\|?>(?!\s*+(?:```\w*\s*+)?[{{\[\"])|<\|im_end\|>",
+    rf"<(?=[|/\w])\|?(?:/{_CLOSED}(?:\|?>|(?=\s*\Z))|{_CLOSED}\|?>(?!\s*+(?:```\w*\s*+)?[{{\[\"])|(?<=\|)im_end\|>)",
     re.IGNORECASE,
 )
 _MARKUP = Markup("hermes", ("tool", "Tool", "TOOL", "function", "FUNCTION", "action", "ACTION"), _BEGIN, _END)

@@ -18,8 +18,10 @@ _REACH = 200
 _MAX_TOLD = 4_000
 _TOLD = re.compile(r"\[[A-Za-z]{3,12}ing ")
 _BEFORE = re.compile(
-    r"(?:^|://|\b(?:call|calling|invoke|invoking|use|using|run|running|execute|executing|tool|function|action)\b)"
+    r"(?:^|://|<\|assistant\|>|\b(?:call|calling|invoke|invoking|use|using|run|running|execute|executing|tool|function|action)\b)"
     r"[^\w{}\n]{0,12}(?:the[^\w\n]{1,3})?(?P<name>[A-Za-z_][\w.-]{0,63})"
+    r"(?:\s?<\|(?:channel|constrain)\|>\s?\w{1,20}){0,2}(?:<\|message\|>)?"
+    r"(?:[ ]?\((?:id:?[ ]?)?(?=[\w:-]{0,63}\d)[\w:-]{1,64}\))?"
     r"(?:[^\w{}]{1,8}(?:tool|function|with|and|the|following|arguments?|args|parameters?|params|input|json)){0,8}"
     r"[^\w{}]{0,20}\Z",
     re.IGNORECASE | re.MULTILINE,

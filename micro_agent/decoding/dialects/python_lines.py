@@ -34,7 +34,9 @@ _LABEL = rf"{_SIGN}(?:{_ANNOUNCED}|{_SPOKEN})?(?:await[ ])?"
 _LINE = re.compile(rf"^[ \t]*+(?=[^\n(\[:=]*+[(\[:=]){_LABEL}`{{0,2}}(?P<call>{START})", re.MULTILINE)
 _CALL = re.compile(START)
 _VALUE = re.compile(r"""=|[(,:]\s*+["'\[{\d]""")
-_LINE_END = re.compile(r"[ \t]*+(?:[;,]|\.{3}|…)?+[ \t]*+`{0,3}+[ \t]*+(?:#[^\n]*+)?+(?=\n|\Z)")
+_LINE_END = re.compile(
+    r"[ \t]*+(?:[;,]|\.{3}|…)?+(?:<(?:bot_end|\|\w{1,30}\|)>)?+[ \t]*+`{0,3}+[ \t]*+(?:#[^\n]*+)?+(?=\n|\Z)"
+)
 _GAP = re.compile(r"(?:[\s,;]|```\w*)*+")
 _AROUND = re.compile(r"(?:[\s;`]|```\w*\n)*+")
 _BOILERPLATE = re.compile(r"(?:\s|;|#[^\n]*|print\(\w+\)|(?:from[ ][\w.]+[ ])?import[ ][\w., ]+)*+")

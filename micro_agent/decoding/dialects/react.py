@@ -29,13 +29,13 @@ _LABEL = (
 )
 _FIRST_HEAD = re.compile(rf"(?P<before>[ \t]{{0,8}}{_BULLET}){_LABEL}", re.IGNORECASE)
 # With a sign that is looked for, and a set of what may follow it, `re` skips fast.
-_HEAD = re.compile(rf"\n(?=[- \t\d#>*•✿ATFCNSUatfcnsu])(?P<before>[ \t]{{0,8}}{_BULLET})(?i:{_LABEL})")
+_HEAD = re.compile(rf"\n(?=[- \t\d#>*•✿ATFCNSUatfcnsu])(?P<before>[ \t]{{0,8}}+{_BULLET})(?i:{_LABEL})")
 _INLINE_HEAD = re.compile(rf"(?P<key>[Aa](?i:ction(?: name)?)){_NUMBER}(?=[ \t]{{0,3}}\**[ \t]{{0,3}}[:：])")
 _ACTION = ("action", "action name", "✿function✿")
 _ALONE = (*_ACTION, "tool", "tool name", "function", "function name")
 """Labels of an action and of nothing else, and those behind which a name alone is a call."""
 _SENTENCE_END = re.compile(r"[.!?:;…][\s*]{1,5}\Z")
-_WORD = r"[A-Za-z_][\w.-]{0,127}+"
+_WORD = r"[A-Za-z_](?:[\w.-]|\\_){0,127}+"
 _NAME = (
     rf"(?:(?:use|using|call|calling|run|invoke)[ ](?:the[ ])?)?[\[`\"'*]*+(?P<name>{_WORD}(?: Answer)?)[\]`\"'*]*+"
     r"(?:\(\))?(?:[ ](?:tool|function))?(?:[ ]with)?"
@@ -48,6 +48,17 @@ _FLAGS = re.MULTILINE | re.IGNORECASE
 _CALL = re.compile(rf"{_BELOW}{_NAME}(?:{_LABELLED}{_BELOW}|[ \t]*+(?:\(|->|=>|:)?[ \t]*+(?=\{{))", _FLAGS)
 _INLINE = re.compile(rf"{_COLON}{_NAME}{_LABELLED}{_COLON}", _FLAGS)
 _BARE = re.compile(rf"{_COLON}{_NAME}[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", _FLAGS)
+_DESCRIBED = re.compile(
+    rf"{_BELOW}{_NAME}(?:\([^()\"'\n]{{0,200}}\)(?:[ \t]*+->[ \t]*+\w{{1,20}})?)?"
+    rf"(?:[ \t]*+(?:[-–—:,.(]|\b(?:to|for|because|since)\b)[^\n]{{0,300}})?"
+    rf"[ \t]*+\n\s*+{_BULLET}{_INPUT}{_NUMBER}{_BELOW}",
+    _FLAGS,
+)
+"""The name as the prompt describes the tool, or with the reason behind it, and the input on a line of its own."""
+_SPACED = re.compile(
+    rf"{_COLON}[\[`\"'*]*+(?P<name>[A-Za-z]\w{{0,40}}(?:[ ]\w{{1,40}}){{1,4}}+)[\]`\"'*]*+{_LABELLED}{_BELOW}", _FLAGS
+)
+"""The name of a tool in words: ``Docs Search``."""
 _NAMED = re.compile(rf"{_COLON}(?P<name>{_WORD})(?P<said>[^\n]*+)", _FLAGS)
 _STOP = re.compile(
     r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿)", _FLAGS
@@ -82,6 +93,10 @@ def read(source: Source) -> Decision | None:
     for head, mark in (*_marks(source, _CALL, lines), *_marks(source, _INLINE, inline), *_marks(source, _BARE, alone)):
         known = source.offer.tools is not None and source.offer.resolve(mark["name"]) is not None
         if known or (mark.re is not _BARE and head.key in _ACTION):
+            return _call(source, head, mark)
+    described = _marks(source, _DESCRIBED, [head for head in alone if head.key in _ACTION])
+    for head, mark in (*_marks(source, _SPACED, lines), *described):
+        if source.offer.tool(source.offer.resolve(mark["name"])):
             return _call(source, head, mark)
     for head, mark in _marks(source, _NAMED, alone)[:1]:
         if source.offer.tool(source.offer.resolve(mark["name"])):

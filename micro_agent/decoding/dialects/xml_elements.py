@@ -3,7 +3,7 @@
     <tool_use><name>get_weather</name><arguments>{"city": "Rome"}</arguments></tool_use>
     <tool_call name="get_weather">{"city": "Rome"}</tool_call>   <tool_call name="get_weather" city="Rome"/>
     <tool=get_weather><parameter=city>Rome</parameter></tool>   <function>get_weather<parameter=city>…
-    <get_weather><city>Rome</city></get_weather>   <get_weather city="Rome"/>
+    <get_weather><city>Rome</city></get_weather>   <get_weather city="Rome"/>   <get_weather>Rome</get_weather>
 
 Only the first two are a call whatever the name; the others count for tools that there are, with arguments of theirs.
 """
@@ -16,6 +16,7 @@ from typing import Any
 from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.ends import holds_json_calls
 from micro_agent.decoding.markup import decided, marks
+from micro_agent.decoding.plain_input import only_text
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
 from micro_agent.decoding.tag_bodies import OUTER, Bodies, Body
@@ -37,7 +38,11 @@ _IN_TAG = re.compile(
     re.MULTILINE,
 )
 _TAG = re.compile(r"<([^<>\s]{1,128})")
+_MAX_OPEN = 4000
+"""A reply with so many signs that may open a tag is a page, and each of them would be looked at."""
 _SIGNS = ("<tool", "<func", "<invoke", "<call", "<action", "<use", "<param")
+_MAX_PLAIN = 4000
+_PLAIN = re.compile(r"(?!\.{3}|…)[^<>{}]++")
 _NAMES = ("name", "tool_name", "function_name", "tool", "function")
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "input")
 
@@ -56,10 +61,11 @@ class _Opened:
 
 def read(source: Source) -> Decision | None:
     """The calls in any of these forms."""
-    if ">" not in source.text:
+    if ">" not in source.text or source.text.count("<") > _MAX_OPEN:
         return None
     bodies = Bodies(source.text, source.offer, cut_off=source.cut_off)
     shapes: list[Shape] = []
+    calls: list[tuple[int, int]] = []
     begin, end, whole = -1, -1, True
     for opened in sorted(_openings(source), key=lambda one: one.start):
         if opened.start < end or (body := _body(source, bodies, opened)) is None:
@@ -67,7 +73,8 @@ def read(source: Source) -> Decision | None:
         begin = opened.start if begin < 0 else begin
         shapes.append(Shape(opened.name, body.args, "explicit"))
         end, whole = body.end, whole and body.whole
-    if not shapes or holds_json_calls(source.text):
+        calls += [(opened.start, end)] if body.whole else []
+    if not shapes or holds_json_calls(source.text, calls):
         return None
     return decided(shapes, source, dialect="xml_elements", span=(begin, end), unfinished=not whole)
 
@@ -127,13 +134,27 @@ def _body(source: Source, bodies: Bodies, opened: _Opened) -> Body | None:
     if given is not None and opened.closed:
         found: Body | None = Body(given, opened.end, whole=True)
     else:
-        found = bodies.read(opened.name, opened.end)
+        found = bodies.read(opened.name, opened.end) or _plain(source, opened)
         if found is not None and given:
             found = Body(given, found.end, found.whole) if not found.args else None
     if opened.sure:
         return found or (Body({}, opened.end, not source.cut_off) if not source.text[opened.end :].strip() else None)
     alone = found is not None and source.text.strip() == source.text[opened.start : found.end]
     return found if found is not None and (found.args or alone or not found.whole) else None
+
+
+def _plain(source: Source, opened: _Opened) -> Body | None:
+    """A text for the only argument, between the tags of a tool on lines of their own that nothing follows."""
+    text, closing = source.text, f"</{opened.name}>"
+    key = only_text(source.offer, source.offer.resolve(opened.name) or "")
+    stop = text.find(closing, opened.end, opened.end + _MAX_PLAIN)
+    if key is None or stop < 0 or text[opened.start : opened.end] != f"<{opened.name}>":
+        return None
+    said, end = text[opened.end : stop].strip(), stop + len(closing)
+    begins = not text[text.rfind("\n", 0, opened.start) + 1 : opened.start].strip()
+    if not begins or text[end:].strip() or said.casefold() == key.casefold() or not _PLAIN.fullmatch(said):
+        return None
+    return Body({key: said}, end, whole=True)
 
 
 def _from_attributes(source: Source, opened: _Opened) -> dict[str, Any] | str | None:

@@ -36,7 +36,8 @@ _NEXT = (
     rf"(?=\s*+(?:<{_DSML}{_WORD}[\s=:]|</{_DSML}(?:function|invoke)\b|</?{_DSML}{_WRAP}\b"
     rf"|<{_DSML}(?:function|invoke)[\s=]|<[|｜]|\Z))"
 )
-_VALUE_END = re.compile(rf"</{_DSML}{_WORD}(?:=[^<>\n]{{1,128}})?>{_NEXT}")
+_VALUE_END = re.compile(rf"(?:</{_DSML}{_WORD}(?:=[^<>\n]{{1,128}})?>\s{{0,20}}){{1,4}}+{_NEXT}")
+_VALUE_TAG = re.compile(rf"<(?P<slash>/)?{_DSML}{_WORD}\b[^<>\n]{{0,128}}>")
 _CLOSING = rf"</{_DSML}(?:function|invoke|{_WRAP})(?:=[^<>\n]{{1,128}})?(?:>|(?=\s*+</))"
 _CALL_END = re.compile(_CLOSING)
 _CLOSERS = re.compile(rf"(?:\s*+{_CLOSING})*+")
@@ -55,7 +56,7 @@ def read(source: Source) -> Decision | None:
         begin = mark.start() if begin < 0 else begin
         shapes.append(found.shape)
         end, whole = found.end, whole and found.whole
-    if not shapes or holds_json_calls(source.text):
+    if not shapes or holds_json_calls(source.text, reading.values):
         return None
     return decided(
         shapes, source, dialect="xml_parameters", span=(begin, end), repairs=reading.repairs, unfinished=not whole
@@ -73,6 +74,7 @@ class _Reading:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.repairs: list[Repair] = []
+        self.values: list[tuple[int, int]] = []
         self.value_ends = Ends(source.text, _VALUE_END)
         self.call_ends = Ends(source.text, _CALL_END)
         self.bodies = Bodies(source.text, source.offer, cut_off=source.cut_off)
@@ -92,6 +94,7 @@ class _Reading:
             if at < 0 or not (said.strip() or _VALUE_END.match(text, stop)):  # it may have been cut off
                 return _Found(Shape(mark["name"], args, "explicit"), len(text), whole=False)
             value = self._typed(said, name or "", key, opened["text"])
+            self.values += [(start, stop)] if stop < at else []
             if args.setdefault(key, value) != value:
                 return _Found(Shape(mark["name"], args, "explicit"), at, whole=False)
         else:
@@ -123,7 +126,7 @@ class _Reading:
         ending = self.call_ends.after(start)
         if ending and ending.start() < limit and (closing is None or _CALL.search(text, ending.end(), limit)):
             return ending.start(), ending.start()
-        return (closing.start(), closing.end()) if closing else (-1, -1)
+        return (_last_own(text, start, closing), closing.end()) if closing else (-1, -1)
 
     def _is_parameter(self, name: str | None, key: str) -> bool:
         tool = self.source.offer.tool(name)
@@ -149,6 +152,16 @@ class _Reading:
         given, repairs = closed_by_markup(text[start:end]) if stop > end else (text[start:end], [])
         self.repairs += repairs
         return _Found(Shape(mark["name"], given, "explicit"), stop, whole=stop > end or text[end - 1] == "}")
+
+
+def _last_own(text: str, start: int, closing: re.Match[str]) -> int:
+    """Where a value ends of whose closing tags in a row the first ones may close what opens in the value itself."""
+    tags = list(_VALUE_TAG.finditer(closing[0]))
+    if len(tags) == 1:
+        return closing.start()
+    inside = [tag["slash"] for tag in _VALUE_TAG.finditer(text, start, closing.start())]
+    opened = max(0, 2 * inside.count(None) - len(inside))
+    return closing.start() + tags[min(opened, len(tags) - 1)].start()
 
 
 def _after_blanks(text: str, at: int) -> int:

@@ -106,3 +106,38 @@ def test_a_line_of_a_value_is_no_call(read: Read) -> None:
 )
 def test_what_is_no_whole_call_is_not_run(text: str, meant: object, read: Read) -> None:
     assert read(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("inside", "args"),
+    [
+        ('(expression:<|"|>(1)<|"|>)', {"expression": "(1)"}),
+        ('(expression=<|"|>f("a")<|"|>)', {"expression": 'f("a")'}),
+        ("{expression='1 + 1'}", {"expression": "1 + 1"}),
+        ('{"expression"=<|"|>a = b<|"|>}', {"expression": "a = b"}),
+        ("{expression:a=b}", {"expression": "a=b"}),
+        ("{expression:`x {\n  y: 1;\n}`}", {"expression": "x {\n  y: 1;\n}"}),
+        ('{expression:<|"|>1 + 1}', {"expression": "1 + 1"}),
+        ('{expression:<|"|>f {x}}', {"expression": "f {x}"}),
+        ("{expression:<escape>1 + 1}", {"expression": "1 + 1"}),
+    ],
+)
+def test_other_signs_around_a_value_are_read(inside: str, args: object, read: Read) -> None:
+    assert read(f"<|tool_call>call:calculator{inside}<tool_call|>") == [("calculator", args)]
+
+
+def test_a_nested_text_may_lack_its_delimiter(read: Read) -> None:
+    assert read('<|tool_call>call:store{o:{k:<|"|>a b}}<tool_call|>') == [("store", {"o": {"k": "a b"}})]
+
+
+@pytest.mark.parametrize(
+    "inside",
+    ['{expression:<|"|>1,other:2}', '{expression:<|"|>f {x}', '{expression:<|"|>1', '(expression:<|"|>1', '(a<|"|>)'],
+)
+def test_a_text_without_an_end_is_not_run(inside: str, read: Read) -> None:
+    assert read(f"<|tool_call>call:calculator{inside}<tool_call|>") == "malformed"
+
+
+def test_a_call_in_parentheses_may_end_the_reply(read: Read) -> None:
+    assert read('<|tool_call>call:calculator(expression:<|"|>1+1<|"|>)') == ADD
+    assert read('<|tool_call>call:calculator(expression:<|"|>1+1', "length") == "cut_off"

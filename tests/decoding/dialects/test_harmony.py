@@ -61,3 +61,15 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
 )
 def test_what_is_no_whole_call_is_not_run(text: str, meant: object, read: Read) -> None:
     assert read(text) == meant
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["assistant to=functions.calculator json\n", "to=functions.calculator json ", "commentary to=calculator "],
+)
+def test_a_message_may_stand_between_the_tags_of_another_dialect(header: str, read: Read) -> None:
+    assert read(f"I look.\n<tool_call>{header}$ARGS\n</tool_call>") == [("calculator", {"expression": "1+1"})]
+
+
+def test_a_role_may_be_all_that_is_left_of_a_header(read: Read) -> None:
+    assert read("assistant to=functions.calculator commentary json$ARGS") == [("calculator", {"expression": "1+1"})]

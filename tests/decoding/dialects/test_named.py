@@ -18,6 +18,12 @@ ADD = [("calculator", {"expression": "1+1"})]
         ("Using the calculator tool with the following arguments:\n```json\n$ARGS\n```", ADD),
         ("Invoking: `calculator` with `{'expression': '1+1'}`", ADD),
         ("[Calling tool calculator with $ARGS]", ADD),
+        ("calculator<|channel|>commentary\n$ARGS", ADD),
+        ("calculator<|channel|>commentary <|constrain|>json<|message|>$ARGS", ADD),
+        ("[Tool Call: calculator (ID: call_3)]\nArguments: $ARGS", ADD),
+        ("@calculator(call-31): $ARGS", ADD),
+        ("<|assistant|>calculator\n$ARGS<|observation|>", ADD),
+        ("<|assistant|>\ncalculator\n$ARGS\n<|user|>", ADD),
     ],
 )
 def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
@@ -30,6 +36,8 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
     [
         ("The calculator price $ARGS", ('The calculator price {"expression": "1+1"}',)),
         ('calculator {"price": 3}', ('calculator {"price": 3}',)),
+        ("calculator(price) $ARGS", ('calculator(price) {"expression": "1+1"}',)),
+        ("<|user|>calculator $ARGS", ('<|user|>calculator {"expression": "1+1"}',)),
         ("calculator {}", ("calculator {}",)),
         ('call rm {"path": "/"}', ('call rm {"path": "/"}',)),
         ('calculator {"expression": "1"} or {"x": 2}', ('calculator {"expression": "1"} or {"x": 2}',)),

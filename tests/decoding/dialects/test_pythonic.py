@@ -1,7 +1,7 @@
 """Calls in Python's syntax: read where they are meant as calls, prose where they are not."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
 
+Read = Callable[..., object]
 Tools = Sequence[Tool]
 ADD_UP = [ToolCall("calculator", {"expression": "1+1"})]
 CALL = 'calculator(expression="1+1")'
@@ -329,3 +330,48 @@ def test_nothing_warns(tools: Tools) -> None:
         warnings.simplefilter("error")
         for text in ("store(x='\\d')", "store(x=1if 2 else 3)", "store(x=1 is 1)", "store(x='a'(1))", "store(x=1S0x)"):
             decode_text(text, tools)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<TOOLCALL>[{}]</TOOLCALL>", "<tool_call>{}</tool_call>", "<tools>{}</tools>", "<function>{}</function>",
+        "<|tool_call>call:{}<tool_call|>", "<<function>>{}", "[TOOL_CALL]{}[/TOOL_CALL]", "[TOOL_CALLS] [{}]",
+        "[TOOL_REQUEST]{}[END_TOOL_REQUEST]", "<|START_ACTION|>{}<|END_ACTION|>", "<tool_use>{}</tool_use>",
+        "<|action_start|><|plugin|>{}<|action_end|>", "<longcat_tool_call>{}</longcat_tool_call>",
+        "<｜tool▁call▁begin｜>{}<｜tool▁call▁end｜>", "<|tool_call|>[{}]", "<|tool_call_start|>[{}",
+        "<|tool_call_start|>[{}<|tool_call_end|>",
+    ],
+)  # fmt: skip
+def test_every_marker_may_hold_python(markup: str, read: Read) -> None:
+    add, find = 'calculator(expression="1+1")', 'search_code(pattern="x")'
+    assert read(f"I look.\n{markup.format(add)}") == [("calculator", {"expression": "1+1"})]
+    if "[{}" in markup or "{}]" in markup:
+        both = [("calculator", {"expression": "1+1"}), ("search_code", {"pattern": "x"})]
+        assert read(markup.format(f"{add}, {find}")) == both
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "meant"),
+    [
+        ('<|tool_call_start|>[calculator(expression="1+1")', "length", "cut_off"),
+        ('<|tool_call_start|>[calculator(expression="1+1") and then', None, "malformed"),
+        ('<|tool_call_start|>[calculator(expression="1+1"), now(', None, "malformed"),
+    ],
+)
+def test_a_list_without_its_end_is_run_only_where_nothing_may_follow(
+    text: str, finish: str | None, meant: object, read: Read
+) -> None:
+    assert read(text, finish) == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Write <tool>calculator(expression="1")</tool> to add.',
+        "Use <function>foo(x)</function> in code.",
+        '<tool>print("hi")</tool>',
+    ],
+)
+def test_a_tag_that_is_a_word_is_part_of_an_answer(text: str, read: Read) -> None:
+    assert read(text) == (text,)

@@ -58,6 +58,7 @@ NOW: list[tuple[str, dict[str, object]]] = [("now", {})]
         ("Using tool: calculator\nTool input: $ARGS", ADD),
         ("Call: calculator\nArguments: $ARGS", ADD),
         ("name: calculator\narguments: $ARGS", ADD),
+        ('Action: Search Code\nAction Input: {"pattern": "x", "max_results": 2}', FOUND),
     ],
 )
 def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
@@ -123,3 +124,29 @@ def test_what_the_token_limit_cut_off_is_not_run(read: Read) -> None:
         assert read(text, finish="length") == "cut_off"
     assert read('Action: rm\nAction Input: {"path": "/"}', tools=None) == [("rm", {"path": "/"})]
     assert read("Action: rm\nAction Input: /", tools=None) == "bad_arguments"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "Action: search_code(pattern) - Looks for a pattern.",
+        "Action: search_code(pattern: str, max_results: int) -> list: Looks for it",
+        "Action: search\\_code",
+        "**Action:** search_code to find the place",
+        "Action: search_code, since it is in the code",
+    ],
+)
+@pytest.mark.parametrize(
+    "given", ['{"pattern": "x"}', '[{"pattern": "x"}]', '```json\n{"pattern": "x"}\n```\nObservation']
+)
+def test_a_description_behind_the_name_and_a_list_around_the_input_are_no_matter(
+    action: str, given: str, read: Read
+) -> None:
+    assert read(f"Thought: I look.\n{action}\nAction Input: {given}") == [("search_code", {"pattern": "x"})]
+
+
+def test_a_description_of_what_is_no_tool_is_no_call(read: Read) -> None:
+    assert read('Action: delete(path) - Deletes.\nAction Input: {"pattern": "x"}') not in (None, [])
+    assert read('Action: delete(path) - Deletes.\nAction Input: {"pattern": "x"}') == (
+        'Action: delete(path) - Deletes.\nAction Input: {"pattern": "x"}',
+    )

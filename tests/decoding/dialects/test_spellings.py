@@ -143,3 +143,14 @@ def test_a_respelled_call_that_is_torn_is_an_error(read: Read) -> None:
 def test_more_odd_tags_than_calls_need_are_no_calls(read: Read) -> None:
     text = "<TOOL_CALL> " * 1500
     assert read(text) == (text.strip(),)
+
+
+def test_a_name_may_stand_before_the_name_of_a_tag(read: Read) -> None:
+    add = [("calculator", {"expression": "1+1"})]
+    pair = "<long_arg_key>expression</long_arg_key>\n<long_arg_value>1+1</long_arg_value>"
+    assert read(f"<long_tool_call>calculator\n{pair}\n</long_tool_call>") == add
+    invoke = '<my_invoke name="calculator"><my_parameter name="expression">1+1</my_parameter></my_invoke>'
+    assert read(invoke) == add
+    assert read("The <my_function> and <my_parameter> are names.") == (
+        "The <my_function> and <my_parameter> are names.",
+    )

@@ -1,12 +1,13 @@
 """Name and arguments as elements; an element with a tool's name counts with that tool's arguments inside only."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
 
+Read = Callable[..., object]
 Tools = Sequence[Tool]
 
 
@@ -62,7 +63,7 @@ def test_several_calls_are_read_in_order(tools: Tools) -> None:
     "text",
     [
         "Use <now></now> for it.",
-        "<search_code>some text</search_code>",
+        "Use <search_code>some text</search_code>",
         "<calculator><b>bold</b></calculator>",
         "In <store>, write what you want.",
         "<p><name>now</name></p>",
@@ -104,3 +105,39 @@ def test_a_reply_that_was_cut_off_between_elements_is_not_run(tools: Tools) -> N
     assert reason(text, tools, "length") == "cut_off"
     named = "<tool_use><name>search_code</name><arguments><pattern>x</pattern>"
     assert reason(named, tools, "length") == "cut_off"
+
+
+def test_closing_tags_too_many_are_no_part_of_a_value(read: Read) -> None:
+    assert read("<calculator><expression>1+1</expression></expression></calculator>") == [
+        ("calculator", {"expression": "1+1"})
+    ]
+    assert read('<tool_call name="calculator"><expression>1+1</expression>\n</expression></tool_call>') == [
+        ("calculator", {"expression": "1+1"})
+    ]
+
+
+def test_a_call_quoted_in_an_element_is_text(read: Read) -> None:
+    quoted = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+    assert read(f"<calculator><expression>see {quoted} there</expression></calculator>") == [
+        ("calculator", {"expression": f"see {quoted} there"})
+    ]
+
+
+def test_a_text_alone_in_the_tag_of_a_tool_is_its_only_argument(read: Read) -> None:
+    assert read("<calculator> 1+1 </calculator>") == [("calculator", {"expression": "1+1"})]
+    assert read("I add.\n<calculator>1+1</calculator>\n") == [("calculator", {"expression": "1+1"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write <calculator>1+1</calculator>",
+        "<calculator>1+1</calculator>\nis how it is written.",
+        "<calculator>expression</calculator>",
+        "<calculator>...</calculator>",
+        "<calculator>1+1",
+        "<calculator></calculator> adds.",
+    ],
+)
+def test_a_text_in_a_tag_that_may_only_show_it_is_no_argument(text: str, read: Read) -> None:
+    assert read(text) == (text,)

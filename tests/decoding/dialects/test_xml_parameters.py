@@ -1,6 +1,6 @@
 """Arguments each in a tag of its own, typed by the schema; a value is never cut short and never completed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
 
+Read = Callable[..., object]
 Tools = Sequence[Tool]
 FOUND = [ToolCall("search_code", {"pattern": "x", "max_results": 5})]
 KIND = "dialect:xml_parameters"
@@ -177,3 +178,40 @@ def test_calls_of_two_forms_in_one_reply_are_not_half_read(tools: Tools) -> None
         for text in (hermes + other, other + hermes):
             decision = decode_text(text, tools)
             assert not isinstance(decision, ToolCalls) or len(decision.calls) == 2, (text, decision)
+
+
+QUOTED = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        ("1+1\n</parameter>", "1+1"),
+        ("1+1</parameter></parameter>", "1+1"),
+        ("<parameter=x>1</parameter>", "<parameter=x>1</parameter>"),
+        ("<parameter=x>1</parameter>\n</parameter>", "<parameter=x>1</parameter>"),
+        (f"Write {QUOTED} then.", f"Write {QUOTED} then."),
+    ],
+)
+def test_stray_tags_are_no_part_of_a_value_and_quoted_ones_are(value: str, meant: str, read: Read) -> None:
+    text = (
+        f"<tool_call>\n<function=calculator>\n<parameter=expression>\n{value}\n</parameter>\n</function>\n</tool_call>"
+    )
+    assert read(text) == [("calculator", {"expression": meant})]
+
+
+def test_a_call_behind_a_value_without_an_end_is_no_part_of_it(read: Read) -> None:
+    assert read(f"<function=calculator><parameter=expression>1\n{QUOTED}") == [("now", {})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<minimax:tool_call>\ninvoke name="calculator">\nparameter name="expression">1+1parameter>\ninvoke>\n'
+        "</minimax:tool_call>",
+        'invoke name="calculator">\nparameter name="expression">1+1/parameter>\n/invoke>',
+        '<tool_call>\ninvoke name="calculator">\nparameter name="expression">1+1</parameter>\n</invoke>\n</tool_call>',
+    ],
+)
+def test_tags_may_lack_their_brackets(text: str, read: Read) -> None:
+    assert read(text) == [("calculator", {"expression": "1+1"})]
