@@ -87,7 +87,7 @@ def _as_json(part: re.Match[str]) -> str:
 _PYTHON_ESCAPE = re.compile(r"\\[\\'\"abfnrtvxuUN]")
 _PYTHON_STRING = re.compile(r"""'[^'\\\n]*(?:\\.[^'\\\n]*)*+'?|"[^"\\\n]*(?:\\.[^"\\\n]*)*+"?""")
 _PYTHON_REST = re.compile(
-    r"(?:''(?![ \t]*')|(?:True|False|None|true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\b|[\s{}\[\](),:])*+"
+    r"(?:''(?!\s*+')|(?:True|False|None|true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\b|[\s{}\[\](),:])*+"
 )
 _JSON_WORD = re.compile(rf"({_PYTHON_STRING.pattern})|\b(?:true|false|null)\b")
 _PYTHON_WORDS = {"true": "True", "false": "False", "null": "None"}

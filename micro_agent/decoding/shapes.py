@@ -227,7 +227,7 @@ def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
 def _typed(value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
     """``{"type": "get_weather", "parameters": {…}}``."""
     arguments = _first(keys, ARGUMENTS)
-    if arguments is None or not _is_name(value.get(keys.get("type", ""))):
+    if arguments is None or "type" not in keys or not _is_name(value[keys["type"]]):
         return None
     return [_called(value[keys["type"]], value[arguments], near=True)]
 

@@ -387,3 +387,8 @@ def test_arguments_too_many_to_check_are_left_to_the_loop(tools: Tools) -> None:
         ToolCall("add", {"values": values})
     ]
     assert reason(json.dumps({"name": "add", "arguments": {"values": values[:9]}}), tools) == "bad_arguments"
+
+
+def test_an_object_with_an_empty_key_is_no_call() -> None:
+    decision = decode_text('{"": "search", "arguments": {}}', [Tool("search", "", {"type": "object"}, print)])
+    assert not isinstance(decision, ToolCalls)

@@ -83,6 +83,17 @@ def test_what_would_have_to_be_guessed_is_unreadable(text: str) -> None:
         mend(text, Allowance())
 
 
+@pytest.mark.parametrize("between", ["\n", "\x0c", " \n ", ""])
+def test_texts_without_a_comma_between_them_are_not_made_one(between: str) -> None:
+    for quote in "'\"":
+        text = "{" + f"'a': ['b', {quote}c{quote}{between}{quote}d{quote}]" + "}"
+        try:
+            value, _ = mend(text, Allowance(len(text)))
+        except Unreadable:
+            continue
+        assert value == {"a": ["b", "c", "d"]}
+
+
 def test_repairs_show_the_beginning_and_the_end_of_long_text() -> None:
     text = '{"a": "' + "b\n" * 300 + 'c"}'
     _, [repair] = mend(text, Allowance())
@@ -127,3 +138,19 @@ def test_a_number_longer_than_python_reads_is_unreadable() -> None:
 def test_the_reason_says_where() -> None:
     with pytest.raises(Unreadable, match="expecting ',' delimiter at character 8"):
         mend('{"a": 1 + 1}', Allowance())
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "<i lang="en">x</i>", b: [1]}', "{'a': 'it's \"b\"'}", '{"a": "b" "c": [1, 2}, "d": 1}', "{a: b}"]
+)
+def test_a_reader_reads_within_its_allowance_or_not_at_all(text: str) -> None:
+    def read(microseconds: int) -> Any:
+        try:
+            return mend(text, Allowance(microseconds))[0]
+        except Unreadable:
+            return None
+
+    found = [read(microseconds) for microseconds in range(3000)]
+    assert found[0] is None
+    first = next(at for at, value in enumerate(found) if value is not None)
+    assert all(value == found[-1] for value in found[first:])

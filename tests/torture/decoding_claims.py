@@ -106,8 +106,8 @@ class Readings:
         return abs(value) in self.numbers
 
     def call(self, name: str) -> bool:
-        """Whether the text holds a spelling of a name."""
-        return any(spelling(name) in text for text in self.names)
+        """Whether the text holds a spelling of a name, or of what stands behind its namespace."""
+        return any(spelling(name.rpartition(".")[2]) in text for text in self.names)
 
 
 def spelling(text: str) -> str:

@@ -55,7 +55,10 @@ class Input:
 def finding(given: Input) -> str | None:
     """What is wrong with decoding this, ``None`` when all is well."""
     try:
-        decision, _ = [decode(reply, given.tools) for reply in given.replies]
+        for reply in given.replies:
+            decode(reply, given.tools)
+        # What the schema makes of a value (a number of a text, a list of one) stands in no text.
+        decision = decode(given.replies[0], given.tools, coerce=False)
     except BaseException as error:  # noqa: BLE001 whatever it is, it is a finding
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}"
@@ -66,7 +69,7 @@ def finding(given: Input) -> str | None:
     if not isinstance(decision, ToolCalls) or given.tools is None:
         return None
     if given.whole is not None and not closes_a_thought(given.whole):
-        meant = decode(ModelReply(text=given.whole), given.tools)
+        meant = decode(ModelReply(text=given.whole), given.tools, coerce=False)
         if isinstance(meant, ToolCalls) and any(call not in meant.calls for call in decision.calls):
             return "another call after a cut"
     return not_held(given.text, decision, given.tools)
