@@ -390,5 +390,6 @@ def test_arguments_too_many_to_check_are_left_to_the_loop(tools: Tools) -> None:
 
 
 def test_an_object_with_an_empty_key_is_no_call() -> None:
-    decision = decode_text('{"": "search", "arguments": {}}', [Tool("search", "", {"type": "object"}, print)])
+    search = Tool("search", "", {"type": "object"}, print)
+    decision = decode_text('{"": "search <|tool_call>call:search", "arguments": {"id": 4}}', [search])
     assert not isinstance(decision, ToolCalls)

@@ -88,7 +88,7 @@ def test_texts_without_a_comma_between_them_are_not_made_one(between: str) -> No
     for quote in "'\"":
         text = "{" + f"'a': ['b', {quote}c{quote}{between}{quote}d{quote}]" + "}"
         try:
-            value, _ = mend(text, Allowance(len(text)))
+            value, _ = mend(text, Allowance())
         except Unreadable:
             continue
         assert value == {"a": ["b", "c", "d"]}
