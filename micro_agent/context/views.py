@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from micro_agent.context.tokens import estimate
-from micro_agent.decoding.thinking import without_thinking
+from micro_agent.decoding.clearing.thinking import without_thinking
 from micro_agent.encoding import as_json
 from micro_agent.run import Run, Step
 from micro_agent.tools.truncate import cut_middle

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import Any, cast
 
 from micro_agent.decoding.decision import Repair
-from micro_agent.decoding.guessing import texts
-from micro_agent.decoding.misplaced import begun_again
-from micro_agent.decoding.repair import Allowance, Unreadable, exact, mend, repair
-from micro_agent.decoding.scanner import Piece, piece_at, pieces
+from micro_agent.decoding.repair.guessing import texts
+from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend, repair
+from micro_agent.decoding.repair.misplaced import begun_again
+from micro_agent.decoding.scan.scanner import Piece, piece_at, pieces
 
 _WHOLE_VALUE = re.compile(r"""(?:["'”’}\]]|\b(?:true|false|null|True|False|None))\Z""")
 # What cannot go on inside the object: it stands on a line of its own and begins with a word.

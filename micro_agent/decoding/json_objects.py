@@ -8,15 +8,15 @@ from typing import Any, cast
 
 from micro_agent.decoding.arguments import closed
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, ToolCalls
-from micro_agent.decoding.examples import is_example
-from micro_agent.decoding.markup import TURN, spoken
-from micro_agent.decoding.repair import Unreadable, exact, mend, repair, unescaped
-from micro_agent.decoding.scanner import Piece
+from micro_agent.decoding.markup.shared import TURN, spoken
+from micro_agent.decoding.prose.examples import is_example
+from micro_agent.decoding.prose.spoken_of import is_choice, is_spoken_of
+from micro_agent.decoding.prose.stated_order import in_stated_order
+from micro_agent.decoding.repair.mending import Unreadable, exact, mend, repair, unescaped
+from micro_agent.decoding.scan.scanner import Piece
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 from micro_agent.decoding.shapes import Known, Shape, call_shapes, final_answer
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.spoken_of import is_choice, is_spoken_of
-from micro_agent.decoding.stated_order import in_stated_order
 from micro_agent.decoding.survey import Survey, survey_of, tool_meant
 from micro_agent.decoding.wording import shorten
 

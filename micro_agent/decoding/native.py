@@ -3,7 +3,7 @@
 from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import DecodeError, ModelReply, RawCall, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair import Unreadable, exact, repair
+from micro_agent.decoding.repair.mending import Unreadable, exact, repair
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.wording import shorten
 

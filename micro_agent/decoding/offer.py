@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
 
 from micro_agent.decoding.decision import ToolSpec
-from micro_agent.decoding.repair import Allowance
-from micro_agent.decoding.typed import types
+from micro_agent.decoding.markup.typed import types
+from micro_agent.decoding.repair.mending import Allowance
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools import Tool, check, resolve
 from micro_agent.tools.arguments import Accepted, Faults

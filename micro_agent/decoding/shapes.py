@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from micro_agent.decoding.repair import Unreadable, exact
+from micro_agent.decoding.repair.mending import Unreadable, exact
 
 # Keys are compared without case, ``_``, ``-`` and blanks: ``toolName`` is ``tool_name``.
 NAMES = ("tool", "toolname", "functionname", "selectedtool", "name", "function", "action")

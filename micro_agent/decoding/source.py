@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from micro_agent.decoding.data import Data
 from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.scan.data import Data
 
 
 @dataclass(frozen=True, slots=True)

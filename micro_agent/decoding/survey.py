@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.decoding.decision import Repair
-from micro_agent.decoding.repair import Unreadable, exact, mend, repair
-from micro_agent.decoding.scanner import Piece
+from micro_agent.decoding.repair.mending import Unreadable, exact, mend, repair
+from micro_agent.decoding.scan.scanner import Piece
+from micro_agent.decoding.scan.words import any_case
 from micro_agent.decoding.shapes import THOUGHTS, plain
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.words import any_case
 
 _MAX_OBJECTS = 50
 """So many different objects are looked at; a text with more is a table."""

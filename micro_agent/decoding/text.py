@@ -5,19 +5,19 @@ import re
 from dataclasses import replace
 
 from micro_agent.decoding import dialects, json_objects
-from micro_agent.decoding.data import Data
+from micro_agent.decoding.clearing.spellings import respelled, stands_in
+from micro_agent.decoding.clearing.thinking import spoken
+from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
+from micro_agent.decoding.clearing.values_kept import kept
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
 from micro_agent.decoding.dialects import unread
-from micro_agent.decoding.guessing import texts
-from micro_agent.decoding.markup import without_quoted_markup
+from micro_agent.decoding.markup.shared import without_quoted_markup
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair import Unreadable, exact, repair
+from micro_agent.decoding.repair.guessing import texts
+from micro_agent.decoding.repair.mending import Unreadable, exact, repair
+from micro_agent.decoding.scan.data import Data
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.source import Reader, Source
-from micro_agent.decoding.spellings import respelled, stands_in
-from micro_agent.decoding.thinking import spoken
-from micro_agent.decoding.tokens import own_turn, without_end_of_turn, without_tokens
-from micro_agent.decoding.values_kept import kept
 from micro_agent.decoding.wording import shorten
 
 _MAX_AGAIN = 30_000

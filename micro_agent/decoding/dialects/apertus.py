@@ -2,8 +2,8 @@
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"<\|tools_prefix\|>")

@@ -12,11 +12,11 @@ import re
 from typing import Any
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.ends import Ends
-from micro_agent.decoding.markup import decided, marks
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.typed import typed
+from micro_agent.decoding.scan.ends import Ends
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.typed import typed
 
 _CALL = re.compile(
     r"^(?P<fence>```\w{0,20}[ \t]*+\n)?\s{0,9}TOOL_NAME:[ \t]*+(?P<name>[\w.:/-]{1,128})[ \t]*+(?=\n|\Z)", re.MULTILINE

@@ -12,16 +12,16 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from micro_agent.decoding.clearing.spellings import stands_in
 from micro_agent.decoding.decision import Decision, DecodeError, ToolCalls
-from micro_agent.decoding.ends import Ends, holds_json_calls, tears_off
-from micro_agent.decoding.guessing import texts
-from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.pair_tags import with_pair_tags
-from micro_agent.decoding.repair import repair
+from micro_agent.decoding.markup.pair_tags import with_pair_tags
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.typed import typed
+from micro_agent.decoding.repair.guessing import texts
+from micro_agent.decoding.repair.mending import repair
+from micro_agent.decoding.scan.ends import Ends, holds_json_calls, tears_off
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.spellings import stands_in
-from micro_agent.decoding.typed import typed
 
 _TAG = r"(?:[a-z]{1,20}_)?(?:tool_calls?|function_calls?|tool|user)"
 _STRAY = r"(?:</arg_(?:key|value)>|</(?:name|function|tool_name)>)"

@@ -6,7 +6,7 @@ The code is the argument ``code``, as in llama.cpp. gpt-oss writes ``to=python``
 import re
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.markup import TURN, decided, marks
+from micro_agent.decoding.markup.shared import TURN, decided, marks
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
 

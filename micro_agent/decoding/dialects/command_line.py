@@ -6,10 +6,10 @@ A call only when the line is all there is, begins with a tool's name and names n
 import re
 
 from micro_agent.decoding.decision import Decision, ToolCalls
-from micro_agent.decoding.markup import decided
+from micro_agent.decoding.markup.shared import decided
+from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.typed import typed
 
 _MAX_LINE = 4_000
 _LINE = re.compile(

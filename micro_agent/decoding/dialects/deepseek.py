@@ -6,8 +6,8 @@ models also spell them with ``_``, a blank or ``\_``.
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
 

@@ -12,12 +12,12 @@ import re
 from typing import Any
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.markup import decided, marks
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair import Unreadable, exact
+from micro_agent.decoding.repair.mending import Unreadable, exact
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.typed import typed
 
 _SIGN = r"\s{0,9}(?:=>?|:)\s{0,9}"
 _BEGIN = re.compile(

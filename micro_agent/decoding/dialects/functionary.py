@@ -2,9 +2,9 @@
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision, Final
-from micro_agent.decoding.repair import repair
+from micro_agent.decoding.markup.blocks import Markup, read_json
+from micro_agent.decoding.repair.mending import repair
 from micro_agent.decoding.source import Source
 
 _BEGIN = re.compile(r"(?:>>>|\A)\s*+(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]*+\n\s*+(?=\{|\"\{)")

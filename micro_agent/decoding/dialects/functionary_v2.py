@@ -5,10 +5,10 @@ The prompt ends in the first ``<|recipient|>``, so it may be absent.
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision, Final
-from micro_agent.decoding.markup import marks
-from micro_agent.decoding.repair import repair
+from micro_agent.decoding.markup.blocks import Markup, read_json
+from micro_agent.decoding.markup.shared import marks
+from micro_agent.decoding.repair.mending import repair
 from micro_agent.decoding.source import Source
 
 _FROM = r"(?:<\|from\|>[ \t]{0,9}assistant\s{0,9})?"

@@ -9,13 +9,13 @@ import re
 from typing import Any
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.markup import TURN, decided, marks
-from micro_agent.decoding.positional import python_shapes
-from micro_agent.decoding.repair import Unreadable, mend
-from micro_agent.decoding.scanner import MAX_DEPTH
+from micro_agent.decoding.markup.shared import TURN, decided, marks
+from micro_agent.decoding.pythonic.positional import python_shapes
+from micro_agent.decoding.repair.mending import Unreadable, mend
+from micro_agent.decoding.scan.scanner import MAX_DEPTH
+from micro_agent.decoding.scan.values import Unfinished
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.values import Unfinished
 
 _MAX_TOKENS = 4_000
 _SIGNS = ("<|tool_call", "<start_function_call>", "call:", "<call>")

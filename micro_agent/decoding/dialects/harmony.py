@@ -8,8 +8,8 @@ A server that drops special tokens leaves ``commentary to=functions.name json{â€
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
 _TO = r"to=(?!(?:assistant|user|system|all)\b)(?:functions[.:])?(?P<{0}>[A-Za-z_][\w./-]{{0,127}}+)"

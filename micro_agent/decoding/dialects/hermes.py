@@ -6,8 +6,8 @@ Also ``<tools>``, ``<function_call>``, ``<tool_calls>[…]``, ``<TOOLCALL>[…]`
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
 _WORDS = (

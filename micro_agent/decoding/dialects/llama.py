@@ -6,8 +6,8 @@ The second in all the spellings that Groq's ``failed_generation`` shows: ``<func
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
 _TAG = re.compile(r"<\|python_tag\|>")

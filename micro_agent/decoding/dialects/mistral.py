@@ -6,8 +6,8 @@ Other markers in square brackets go the same way: ``[TOOL_REQUEST]{…}[END_TOOL
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
 _MARKER = r"\[(?:TOOL_CALLS?|TOOL_REQUEST|unused11)\]"

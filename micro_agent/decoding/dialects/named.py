@@ -7,10 +7,10 @@ competes. With unknown tools nothing says that a word is a name.
 import re
 
 from micro_agent.decoding.decision import Decision, ToolCalls
-from micro_agent.decoding.examples import says
-from micro_agent.decoding.markup import decided
-from micro_agent.decoding.repair import Unreadable, mend
-from micro_agent.decoding.scanner import Piece, pieces
+from micro_agent.decoding.markup.shared import decided
+from micro_agent.decoding.prose.examples import says
+from micro_agent.decoding.repair.mending import Unreadable, mend
+from micro_agent.decoding.scan.scanner import Piece, pieces
 from micro_agent.decoding.shapes import Shape, call_shapes
 from micro_agent.decoding.source import Source
 

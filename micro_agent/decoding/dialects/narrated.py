@@ -8,11 +8,11 @@ the brackets end a line and begin one or a sentence: inside a sentence they are 
 
 import re
 
-from micro_agent.decoding.blocks import Markup, read_json
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.markup import marks
+from micro_agent.decoding.markup.blocks import Markup, read_json
+from micro_agent.decoding.markup.shared import marks
+from micro_agent.decoding.prose.told import LABEL, stands_alone
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.told import LABEL, stands_alone
 
 _BEGIN = re.compile(
     rf"\[{LABEL}[ ]?[:-]?[ ]?(?:[`'\"]?(?P<name>[A-Za-z_][\w.-]{{0,127}}+)[`'\"]?\s?(?:[,|:(-]|[ ]?with(?:[ ]the)?"

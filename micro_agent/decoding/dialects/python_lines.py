@@ -12,14 +12,14 @@ from itertools import islice, pairwise
 from typing import cast
 
 from micro_agent.decoding.decision import Decision, Repair, ToolCalls
-from micro_agent.decoding.markup import decided
-from micro_agent.decoding.positional import extent_of, is_told, python_shapes_at, tool_of
-from micro_agent.decoding.python_calls import START, extent, missing
-from micro_agent.decoding.repair import Unreadable, repair
+from micro_agent.decoding.markup.shared import decided
+from micro_agent.decoding.prose.stated_order import in_stated_order
+from micro_agent.decoding.pythonic.calls import START, extent, missing
+from micro_agent.decoding.pythonic.positional import extent_of, is_told, python_shapes_at, tool_of
+from micro_agent.decoding.repair.mending import Unreadable, repair
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.stated_order import in_stated_order
 
 _KEYWORD = r"[A-Za-z_][\w.]{0,127}\(\s{0,9}[A-Za-z_]\w{0,64}[ ]?="
 _WILL = r"(?i:(?:sure|ok|okay|first|now|next)?[,.!]?[ ]?(?:I(?:['’]ll|[ ]will|[ ]need|[ ]am)|let[ ]me|let['’]s)[ ])"

@@ -8,14 +8,14 @@
 import re
 
 from micro_agent.decoding.decision import Decision, Repair
-from micro_agent.decoding.ends import holds_json_calls
-from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.positional import extent_of, python_shapes_at, tool_of
-from micro_agent.decoding.python_calls import START
-from micro_agent.decoding.repair import Unreadable
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.prose.told import LABEL, begins, stands_alone
+from micro_agent.decoding.pythonic.calls import START
+from micro_agent.decoding.pythonic.positional import extent_of, python_shapes_at, tool_of
+from micro_agent.decoding.repair.mending import Unreadable
+from micro_agent.decoding.scan.ends import holds_json_calls
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.told import LABEL, begins, stands_alone
 
 _SIGNS = ("tool", "function", "python_", "TOOL", "action", "ACTION", "unused11", "<call")
 _TOLD = re.compile(r"\[[CcIiEeRrUuTtFfAa]\w{2,8}(?: \w{3,8}){0,2} ?[:-]? ?[A-Za-z_][\w.-]{0,127}\(")

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from micro_agent.decoding.decision import Decision, Final
-from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.plain_input import bracketed, input_at
-from micro_agent.decoding.repair import Unreadable, repair
+from micro_agent.decoding.markup.plain_input import bracketed, input_at
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.repair.mending import Unreadable, repair
+from micro_agent.decoding.scan.values import Unfinished
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.values import Unfinished
 
 _BULLET = r"(?:\d{1,2}[.)][ \t]{1,3})?(?:[-#>*•]{1,4}[ \t]{1,3})?\**"
 _NUMBER = r"(?:[ \t]?\d{1,2})?"

@@ -13,12 +13,12 @@ import re
 from typing import Any, cast
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.plain_input import plain_input
-from micro_agent.decoding.repair import Unreadable
+from micro_agent.decoding.markup.plain_input import plain_input
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.tag_bodies import OUTER
+from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.tag_bodies import OUTER
 
 _CALL = re.compile(
     rf"<(?P<tag>{OUTER})>\s{{0,9}}(?:(?:tool_?|function_?)?name[ \t]?[:=][ \t]?)?(?P<name>[\w.:-]{{1,128}})[ \t]?\n"

@@ -3,8 +3,8 @@
 import re
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.examples import is_mention
-from micro_agent.decoding.markup import TURN, decided, marks
+from micro_agent.decoding.markup.shared import TURN, decided, marks
+from micro_agent.decoding.prose.examples import is_mention
 from micro_agent.decoding.source import Source
 
 # Special tokens are never written by chance. An XML-like tag may be mentioned, so something must follow it.

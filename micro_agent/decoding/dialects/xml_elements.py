@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.ends import holds_json_calls
-from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.plain_input import only_text
+from micro_agent.decoding.markup.plain_input import only_text
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.tag_bodies import OUTER, Bodies, Body
+from micro_agent.decoding.markup.typed import typed
+from micro_agent.decoding.scan.ends import holds_json_calls
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.tag_bodies import OUTER, Bodies, Body
-from micro_agent.decoding.typed import typed
 
 _NAME = r"(?P<name>[\w.:-]{1,128})"
 _NAMED = re.compile(

@@ -15,13 +15,13 @@ from typing import Any
 
 from micro_agent.decoding.arguments import closed_by_markup
 from micro_agent.decoding.decision import Decision, Repair
-from micro_agent.decoding.ends import Ends, holds_json_calls, tears_off
-from micro_agent.decoding.markup import decided, marks
-from micro_agent.decoding.scanner import piece_at
+from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.tag_bodies import Bodies
+from micro_agent.decoding.markup.typed import typed
+from micro_agent.decoding.scan.ends import Ends, holds_json_calls, tears_off
+from micro_agent.decoding.scan.scanner import piece_at
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
-from micro_agent.decoding.tag_bodies import Bodies
-from micro_agent.decoding.typed import typed
 
 _DSML = r"(?:[|｜]DSML[|｜]|[a-z]{2,12}:)?"
 _NAMED = r"""(?:\s{{0,9}}=\s{{0,9}}|\s{{1,9}}name\s{{0,9}}=\s{{0,9}})["']?(?P<{0}>[^\s"'<>=]{{1,128}})["']?"""

@@ -1,0 +1,132 @@
+"""What stands behind a label such as ``Action Input:``: JSON, pairs of names and values, or a text for one argument."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from micro_agent.decoding.markup.typed import typed
+from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.pythonic.calls import python_calls
+from micro_agent.decoding.repair.mending import Unreadable, mend
+from micro_agent.decoding.scan.ends import Ends
+from micro_agent.decoding.scan.values import Unfinished, value_at
+from micro_agent.decoding.source import Source
+
+_PAIR = re.compile(
+    r"""[ \t]*+(?:[-*][ \t])?["']?(?P<key>\w{1,64})["']?[ \t]*+[:=][ \t]*+(?P<value>[^\s][^\n]*?)"""
+    r"(?P<more>,[ \t]*+\w+[ \t]*+=[^\n]*)?"
+)
+_QUOTE = re.compile(r"""["'`“”(\[{\n]""")
+_COMMA = re.compile(r",[ \t]*+(?=\w+[ \t]*+=)")
+_FENCE = re.compile(r"\s*+(?:```\w*\s*+|`(?=\{))?")
+_OBJECT = re.compile(r"""\{|\[\s{0,9}\{|["']\s{0,9}\{\s{0,9}(?:\\?["']|\})""")
+_NOTHING = frozenset({"", "none", "null", "n/a", "no input", "{}"})
+
+
+def input_at(source: Source, name: str, start: int, stop: re.Pattern[str]) -> tuple[Any, int]:
+    """What follows the label, and where it ends: at ``stop`` or at the end of the text.
+
+    Args:
+        source: What is read.
+        name: The tool that is meant.
+        start: Where the label ends.
+        stop: What begins a line that is no part of the input.
+
+    Raises:
+        Unreadable: It is an object or a quoted text that makes no sense.
+        Unfinished: The text ends inside it.
+    """
+    at = _FENCE.match(source.text, start).end()  # pyright: ignore[reportOptionalMemberAccess] it matches nothing as well
+    if _OBJECT.match(source.text, at):
+        value, end, _ = value_at(source, at, (Ends(source.text, stop),))
+        return value, end
+    stopped = stop.search(source.text, start)
+    if stopped is None and source.cut_off:
+        raise Unfinished
+    end = stopped.start() if stopped else len(source.text)
+    said = source.text[at:end].strip().removesuffix("```").strip()
+    return plain_input(source, name, said), end
+
+
+def plain_input(source: Source, name: str, said: str) -> Any:
+    """The arguments in ``said``, which is no JSON object; the text itself where nothing says what it is.
+
+    Raises:
+        Unreadable: It begins with a quote or a key and makes no sense.
+    """
+    if said.lower() in _NOTHING:
+        return {}
+    if (pairs := _pairs(source, name, said)) is not None:
+        return pairs
+    key = only_text(source.offer, source.offer.resolve(name) or "")
+    return {key: _unquoted(said)} if key else said
+
+
+def bracketed(source: Source, name: str, said: str) -> Any:
+    """What stands in ``name[text]`` or ``name(text)``, the brackets with it.
+
+    Raises:
+        Unreadable: There are no such brackets, or nothing says which argument the text is.
+    """
+    if not said.endswith({"[": "]", "(": ")"}.get(said[:1], " ")):
+        raise Unreadable("its input is no JSON object")
+    inner = said[1:-1].strip()
+    if inner.startswith("{"):
+        return mend(inner, source.offer.allowance)[0]
+    found = plain_input(source, name, inner)
+    if isinstance(found, str) or (said[0] == "(" and _QUOTE.search(inner)):
+        raise Unreadable("its input is no JSON object")
+    return found
+
+
+def _pairs(source: Source, name: str, said: str) -> dict[str, Any] | None:
+    """The arguments in ``city="Rome", days=3`` or in lines such as ``city: Rome``; ``None`` where no key is named.
+
+    Raises:
+        Unreadable: It begins with a key and does not go on like that.
+    """
+    tool = source.offer.resolve(name) or ""
+    keys = source.offer.properties(tool)
+    first = _PAIR.match(said)
+    if first is None or first["key"] not in keys:
+        return None
+    lines = [_PAIR.fullmatch(line) for line in said.split("\n") if line.strip()]
+    given = [line for line in lines if line and line["key"] in keys and not line["more"]]
+    if len(given) == len(lines) == len({line["key"] for line in given}):
+        return {
+            line["key"]: typed(_unquoted(line["value"]), source.offer.types(tool, line["key"]), source.offer.allowance)
+            for line in given
+        }
+    if not _QUOTE.search(said):
+        return _bare_pairs(source, tool, said)
+    return python_calls(f"{tool}({said})", source.offer.allowance)[0].keywords
+
+
+def _bare_pairs(source: Source, tool: str, said: str) -> dict[str, Any]:
+    """``city=Rome, days=3``, without a quote or a bracket."""
+    parts = [part.partition("=") for part in _COMMA.split(said)]
+    given = {key.strip(): value.strip() for key, _, value in parts}
+    if len(given) < len(parts) or not given.keys() <= source.offer.properties(tool) or not all(given.values()):
+        raise Unreadable("its input begins with the name of an argument and does not go on like that")
+    return {key: typed(value, source.offer.types(tool, key), source.offer.allowance) for key, value in given.items()}
+
+
+def _unquoted(said: str) -> str:
+    if said[:1] not in ('"', "'", "`"):
+        return said
+    if len(said) < 3 or said[-1] != said[0]:
+        raise Unreadable("its input begins with a quote and has no second one")
+    return said[1:-1]
+
+
+def only_text(offer: Offer, name: str) -> str | None:
+    """The argument that a bare text is meant for: the only one of the tool, or the only required one, if a text."""
+    tool = offer.tool(name)
+    properties = _mapping(tool.parameters.get("properties") if tool else None)
+    wanted = tool.parameters.get("required") if tool else None
+    keys = [key for key in properties if isinstance(wanted, list) and key in wanted] or list(properties)
+    return keys[0] if len(keys) == 1 and _mapping(properties[keys[0]]).get("type") == "string" else None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,97 @@
+"""A value that markup gives as text, read as the type that the tool's schema wants."""
+
+import re
+from contextlib import suppress
+from typing import Any, cast
+
+from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend
+from micro_agent.tools.schema import Schema
+
+_MAX_NESTING = 8
+_TEXT = frozenset({"string"})
+_CDATA = re.compile(r"\s*+<!\[CDATA\[(?P<text>.*?)\]\]>\s*+", re.DOTALL)
+_ITEM = re.compile(r"\s*+<(?P<key>[A-Za-z_][\w.-]{0,127})>(?P<text>[^<]*+)</(?P=key)>\s*+")
+_NULLS = ("null", "none", "nil")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
+_IMPLIED = {"properties": "object", "items": "array", "prefixItems": "array"}
+_JSON_TYPES: dict[type, str] = {
+    dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null",
+}  # fmt: skip
+
+
+def types(schema: Schema, part: object, nesting: int = _MAX_NESTING) -> frozenset[str]:
+    """The JSON types that a part of a schema allows, over its alternatives and references; none when it is silent."""
+    resolved = schema.resolved(part)
+    if not isinstance(resolved, dict) or nesting == 0:
+        return frozenset()
+    known = cast("dict[str, Any]", resolved)
+    if "type" in known:
+        named = known["type"]
+        return frozenset([named] if isinstance(named, str) else named)
+    if "enum" in known or "const" in known:
+        return frozenset(_JSON_TYPES[type(option)] for option in known.get("enum", [known.get("const")]))
+    branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in known.get(key, ())]
+    implied = {kind for key, kind in _IMPLIED.items() if key in known}
+    return frozenset(implied).union(*(types(schema, branch, nesting - 1) for branch in branches))
+
+
+def typed(text: str, wanted: frozenset[str], allowance: Allowance) -> Any:
+    """What ``text`` is: one leading and one trailing newline belong to the markup around it.
+
+    Where only text is wanted it stays as it is. Of several types the narrowest that fits counts and text is the last,
+    as in the parsers of vLLM and Ollama. Where nothing is said, numbers, JSON words, objects and lists are read.
+    What is none of the wanted types stays text: the schema will refuse it, or coercion will find what it means.
+    ``<![CDATA[…]]>`` quotes a text; elements are the items of a list or the members of an object where one is wanted.
+    """
+    quoted = _CDATA.fullmatch(text) if "<![CDATA[" in text else None
+    whole = _trimmed(text) if quoted is None else quoted["text"]
+    bare = whole.strip()
+    if wanted == _TEXT:
+        return whole
+    if not wanted:
+        return _untyped(bare, whole)
+    if bare.lower() in _NULLS and "null" in wanted:
+        return None
+    if "integer" in wanted and _INTEGER.fullmatch(bare):
+        return int(bare)
+    if "boolean" in wanted and bare.lower() in ("true", "false"):
+        return bare.lower() == "true"
+    value = _read(bare, allowance, wanted) if wanted & {"number", "object", "array"} else whole
+    kind = _JSON_TYPES[cast("type", type(value))]
+    return value if kind in wanted - _TEXT or (kind == "integer" and "number" in wanted) else whole
+
+
+def _trimmed(text: str) -> str:
+    text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
+    return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
+
+
+def _elements(text: str) -> list[tuple[str, str]]:
+    """The names and texts of the elements that ``text`` consists of; none when it holds anything else."""
+    parts: list[tuple[str, str]] = []
+    at = 0
+    while (found := _ITEM.match(text, at)) is not None:
+        parts.append((found["key"], found["text"]))
+        at = found.end()
+    return parts if at == len(text) else []
+
+
+def _untyped(bare: str, whole: str) -> Any:
+    with suppress(Unreadable):
+        value = exact(bare)
+        return whole if isinstance(value, str) else value
+    return {"True": True, "False": False, "None": None}.get(bare, whole)
+
+
+def _read(bare: str, allowance: Allowance, wanted: frozenset[str]) -> Any:
+    if bare.startswith("<") and (parts := _elements(bare)):
+        if "array" in wanted and len({key for key, _ in parts}) == 1:
+            return [text for _, text in parts]
+        return dict(parts) if "object" in wanted and len(dict(parts)) == len(parts) else bare
+    if not bare.startswith(("{", "[")):
+        with suppress(Unreadable):
+            return exact(bare)
+        return bare
+    with suppress(Unreadable):
+        return mend(bare, allowance, guess=False)[0]
+    return bare

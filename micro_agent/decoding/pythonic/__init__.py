@@ -1,0 +1,1 @@
+"""Calls in Python's syntax, read and never evaluated."""

@@ -1,0 +1,113 @@
+"""Calls in Python's syntax as shapes: arguments given by place get the names that the tool's schema has for them."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from micro_agent.decoding.decision import Repair, ToolSpec
+from micro_agent.decoding.pythonic.calls import PythonCall, extent, python_calls
+from micro_agent.decoding.pythonic.slips import requoted
+from micro_agent.decoding.repair.mending import Unreadable, repair
+from micro_agent.decoding.shapes import TELLING, Shape, call_shapes, plain
+from micro_agent.decoding.source import Source
+
+
+def python_shapes(text: str, source: Source) -> list[Shape]:
+    """The calls that ``text`` consists of.
+
+    Raises:
+        Unreadable: It consists of something else, or an argument's name would be a guess.
+    """
+    shapes: list[Shape] = []
+    for call in python_calls(text, source.offer.allowance):
+        if (told := _told(call, source)) is not None:
+            shapes.append(told)
+            continue
+        name = tool_of(call.name, source) or call.name
+        args = by_name(call.positional, call.keywords, source.offer.tool(name)) if call.positional else call.keywords
+        shapes.append(Shape(name, args, "explicit"))
+    return shapes
+
+
+def _told(call: PythonCall, source: Source) -> Shape | None:
+    """The call that ``call_tool("name", {…})`` or ``ToolCall(name="name", args={…})`` speaks of."""
+    if not is_told(call.name) or tool_of(call.name, source) is not None:
+        return None
+    if not call.positional:
+        shapes = call_shapes(call.keywords) or []
+        return shapes[0] if len(shapes) == 1 else None
+    name, *rest = call.positional
+    args = rest[0] if rest else call.keywords
+    alone = isinstance(name, str) and isinstance(args, dict) and len(rest) <= 1 and not (rest and call.keywords)
+    return Shape(cast("str", name), args, "explicit") if alone else None
+
+
+def is_told(name: str) -> bool:
+    """Whether a function of this name calls the tool that its arguments name."""
+    return plain(name.rpartition(".")[2]) in TELLING
+
+
+def python_shapes_at(source: Source, start: int, stop: int) -> tuple[list[Shape], list[Repair]]:
+    """The calls between two places, where quotes in their texts may not be escaped, and what was mended.
+
+    Raises:
+        Unreadable: As in `python_shapes`.
+    """
+    text = source.text[start:stop]
+    try:
+        return python_shapes(text, source), []
+    except Unreadable:
+        whole = requoted(source.text, start)
+        if whole is None or whole[1] != stop:
+            raise
+    return python_shapes(whole[0], source), [repair("inner_quotes", text, whole[0])]
+
+
+def extent_of(text: str, start: int) -> int | None:
+    """Where the call that begins at ``start`` ends, also where quotes in its texts are not escaped."""
+    stop = extent(text, start)
+    if stop is None and (whole := requoted(text, start)) is not None:
+        return whole[1]
+    return stop
+
+
+def tool_of(name: str, source: Source) -> str | None:
+    """The tool that is called, also in Llama's ``name.call(…)``."""
+    if source.offer.tools is None:
+        return name.removesuffix(".call")
+    return source.offer.resolve(name) or source.offer.resolve(name.removesuffix(".call"))
+
+
+def by_name(values: list[Any], keywords: Mapping[str, Any], tool: ToolSpec | None) -> dict[str, Any]:
+    """The arguments of a call by name.
+
+    A lone object is the arguments themselves where its keys are the tool's. Else values take the names in the order
+    of the schema, as far as that order is beyond doubt: there is one property only, or those that are required come
+    first.
+
+    Raises:
+        Unreadable: Which argument is meant would be a guess.
+    """
+    properties = _properties(tool)
+    if len(values) == 1 and not keywords and isinstance(values[0], dict):
+        given = cast("dict[str, Any]", values[0])
+        if tool is None or given.keys() <= properties.keys() or len(properties) != 1:
+            return given
+    names = _order(properties, tool)[: len(values)]
+    if len(names) < len(values) or not keywords.keys().isdisjoint(names):
+        raise Unreadable("its arguments have no names")
+    return {**dict(zip(names, values, strict=True)), **keywords}
+
+
+def _properties(tool: ToolSpec | None) -> Mapping[str, Any]:
+    found = tool.parameters.get("properties") if tool is not None else None
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+
+
+def _order(properties: Mapping[str, Any], tool: ToolSpec | None) -> list[str]:
+    """The names whose place is beyond doubt."""
+    wanted = tool.parameters.get("required") if tool is not None else None
+    required = [name for name in properties if isinstance(wanted, list) and name in wanted]
+    names = list(properties)
+    if len(names) == 1 or names[: len(required)] == required != []:
+        return names
+    return required if len(required) == 1 else []

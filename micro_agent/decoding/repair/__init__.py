@@ -1,0 +1,1 @@
+"""JSON that is nearly JSON: what mends it, the exact readers first."""

@@ -1,0 +1,94 @@
+"""JSON to the letter, and what a decode may spend on reading anything else."""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from micro_agent.decoding.scan.scanner import MAX_DEPTH
+from micro_agent.decoding.wording import shorten
+
+
+class Unreadable(ValueError):
+    """Text that is no JSON; ``str()`` says why, for a model."""
+
+
+class GivenTwice(Unreadable):
+    """An object has a key twice, with two values: no reading of it is right."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What one decode may still spend on the slow readers, in microseconds as measured on one slow core."""
+
+    left: int = 16_000
+
+    def spend(self, cost: int) -> bool:
+        """Take ``cost`` off, if that much is left."""
+        if cost > self.left:
+            return False
+        self.left -= cost
+        return True
+
+
+def exact(text: str, *, strict: bool = True) -> Any:
+    """``text`` as JSON: finite numbers only, at most 64 levels deep. ``strict=False`` allows raw control characters.
+
+    Raises:
+        Unreadable: It is none.
+        GivenTwice: A key has two values.
+    """
+    try:
+        value = (_STRICT if strict else _LOOSE).decode(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
+    except Unreadable:
+        raise
+    except ValueError:  # Python reads no integer of more than sys.get_int_max_str_digits() digits
+        raise Unreadable("a number with too many digits") from None
+    except RecursionError:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+    if text.count("{") + text.count("[") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise Unreadable(f"{shorten(digits, 20)} is no finite number")
+    return value
+
+
+def _constant(word: str) -> Any:
+    raise Unreadable(f"{word} is no JSON")
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs.
+
+    Raises:
+        GivenTwice: A key has two values.
+    """
+    known = dict(pairs)
+    if len(known) < len(pairs):
+        for key, value in pairs:
+            if known[key] != value or type(known[key]) is not type(value):
+                raise GivenTwice(f"{shorten(key, 40)!r} is given twice, with two values")
+    return known
+
+
+_STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, object_pairs_hook=once)
+_LOOSE = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, object_pairs_hook=once, strict=False)
+
+
+def _deeper(value: Any, limit: int) -> bool:
+    level = _containers([value])
+    for _ in range(limit):
+        level = [inner for part in level for inner in _containers(part.values() if isinstance(part, dict) else part)]
+    return bool(level)
+
+
+def _containers(values: Iterable[Any]) -> list[dict[str, Any] | list[Any]]:
+    return [cast("list[Any]", value) for value in values if isinstance(value, dict | list)]

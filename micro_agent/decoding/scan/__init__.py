@@ -1,0 +1,1 @@
+"""Where things stand in a text, found in one pass and in bounded time."""

@@ -1,0 +1,37 @@
+"""Text as calls in Python's syntax, or nothing: it is parsed and never evaluated."""
+
+import pytest
+
+from micro_agent.decoding.pythonic.calls import PythonCall, extent, python_calls
+from micro_agent.decoding.repair.mending import Allowance, Unreadable
+
+
+def test_calls_come_with_what_is_given_by_place_and_by_name() -> None:
+    text = "f('a', b=[1])\ng()  # that's all\nx = h(-1.5)"
+    assert python_calls(text, Allowance()) == [
+        PythonCall("f", ["a"], {"b": [1]}),
+        PythonCall("g"),
+        PythonCall("h", [-1.5]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "f('a)", 'f("""a"")', "'a': f(x=1)", "f(x=1)(2)", "f()()", "(f)", "f(x=g())", "f(x={'a', 1})", "f(x=\0)",
+     "f(x='a' 'b')", "f(x=1if)", "f(x=**y)", "f(x=1_000)", "f(x=" + "-" * 9000 + "1)", "__import__('os').system('x')"],
+)  # fmt: skip
+def test_anything_else_is_unreadable(text: str) -> None:
+    with pytest.raises(Unreadable):
+        python_calls(text, Allowance())
+
+
+def test_long_text_is_read_only_as_far_as_the_allowance_goes() -> None:
+    with pytest.raises(Unreadable):
+        python_calls("f(x='a')", Allowance(5))
+
+
+def test_an_extent_ends_with_the_bracket_that_closes_the_first_one() -> None:
+    text = "see f(a=[1, {'b': ')'}], c=\"(\") and ("
+    assert text[4 : extent(text, 4)] == "f(a=[1, {'b': ')'}], c=\"(\")"
+    for open_ended in ("f(", "f(]", "f)", "f('a)", "f(" + "[]" * 9000 + ")"):
+        assert extent(open_ended, 0) is None
