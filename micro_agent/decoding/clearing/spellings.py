@@ -56,7 +56,7 @@ _SOLAR = {
 _ATTRIBUTE = re.compile(r'(\w{1,20})="([^"]*)"')
 _KIMI = {"tools": "tool_calls", "call": "invoke", "argument": "parameter", "think": "think"}
 
-_MAX_OPEN = 4000
+_MAX_OPEN = 2500
 """A reply with so many signs that may open a tag is a page, and each of them would be looked at."""
 _MAX_TAGS = 1000
 """A reply with more tags in another spelling is none of calls."""

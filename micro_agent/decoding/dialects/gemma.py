@@ -22,7 +22,7 @@ _SIGNS = ("<|tool_call", "<start_function_call>", "call:", "<call>")
 _OPENING = re.compile(r"<\|tool_call\|?>|<start_function_call>")
 _NAME = r"(?P<name>[A-Za-z_](?:[\w.-]|:(?=\w)){0,127}+)"
 _BEGIN = re.compile(
-    rf"(?:(?:{_OPENING.pattern}|<call>)\s*+:?(?:call:\s*+)?|(?P<bare>^:?call:|(?<=\|>)call:)){_NAME}\s*+(?={{|\([^()]{{0,80}}(?:<\|\"\|>|<escape>))",
+    rf"(?=[<:c])(?:(?:{_OPENING.pattern}|<call>)\s*+:?(?:call:\s*+)?|(?P<bare>^:?call:|(?<=\|>)call:)){_NAME}\s*+(?={{|\([^()]{{0,80}}(?:<\|\"\|>|<escape>))",
     re.MULTILINE,
 )
 _TAGS = re.compile(r"<(?:parameter|param|arg|argument|arg_value|function|invoke|tool_call)\b(?!\|)")

@@ -6,7 +6,7 @@ from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.markup.blocks import Markup, read_json
 from micro_agent.decoding.source import Source
 
-_BEGIN = re.compile(r"<\|tool_calls?\|>|\bfunctools(?=\s*\[)")
+_BEGIN = re.compile(r"(?=[<f])(?:<\|tool_calls?\|>|\bfunctools(?=\s*\[))")
 _END = re.compile(r"<\|/tool_calls?\|>|<\|end\|>")
 _MARKUP = Markup("phi", ("<|tool_call", "functools"), _BEGIN, _END)
 

@@ -20,7 +20,7 @@ from micro_agent.decoding.source import Source
 _SIGNS = ("tool", "function", "python_", "TOOL", "action", "ACTION", "unused11", "<call")
 _TOLD = re.compile(r"\[[CcIiEeRrUuTtFfAa]\w{2,8}(?: \w{3,8}){0,2} ?[:-]? ?[A-Za-z_][\w.-]{0,127}\(")
 _MARKED = re.compile(
-    r"(?:<\|?(?:[a-z]{1,20}_)?(?:tool|function)_?(?:calls?|use|request)(?:_start)?\|?>|<(?:\|tool_call|TOOLCALLS?)>"
+    r"(?=[<\[f])(?:<\|?(?:[a-z]{1,20}_)?(?:tool|function)_?(?:calls?|use|request)(?:_start)?\|?>|<(?:\|tool_call|TOOLCALLS?)>"
     r"|<start_function_call>|<<function>>|(?P<word><(?:tools?|functions?|call)>)"
     r"|<\|(?:python_(?:tag|start)|START_ACTION|tools_prefix|action_start\|>\s{0,9}<\|(?:plugin|interpreter))\|>"
     r"|<[|｜]tool▁calls?▁begin[|｜]>(?:function(?:<[|｜]tool▁sep[|｜]>)?)?"

@@ -9,13 +9,13 @@ from micro_agent.decoding.source import Source
 
 # Special tokens are never written by chance. An XML-like tag may be mentioned, so something must follow it.
 _BEGIN = re.compile(
-    r"<(?:\|(?:python_tag|tool_calls?|tool_calls?_section_begin|tool_call_begin|tool_call_start|START_ACTION|action_start"
-    r"|tools_prefix|function_call)\|>|\|tool_call>|start_function_call>|[｜|]tool.{1,3}calls?.begin[｜|]>"
+    r"(?=[<\[t>])(?:<(?:\|(?:python_tag|tool_calls?|tool_calls?_section_begin|tool_call_begin|tool_call_start|START_ACTION"
+    r"|action_start|tools_prefix|function_call)\|>|\|tool_call>|start_function_call>|[｜|]tool.{1,3}calls?.begin[｜|]>"
     r"|｜DSML｜|(?:\w{1,20}:)?(?:tool_calls?|function_calls?)>(?=\s*+(?:[{\[<\"']|\Z)|[^<]{1,2000}</)"
     r"|TOOLCALL>|function=|invoke name=)|\[TOOL_CALLS\]"
     r"|\bto=(?:functions[.:])?(?!(?:assistant|user|system|all)\b)[\w./-]{1,128}+[^\n<]{0,20}+"
     r"(?:<\|(?:channel|constrain)\|>[^\n<]{0,40}+){0,2}<\|message\|>"
-    r"|^>>>(?!all\b)\w{1,64}\s*+(?=\{)",
+    r"|^>>>(?!all\b)\w{1,64}\s*+(?=\{))",
     re.MULTILINE,
 )
 _NAMED = re.compile(r"<(?:tool_calls?|function_calls?)>\s{0,20}(?P<name>[A-Za-z_][\w.-]{0,127}+)")

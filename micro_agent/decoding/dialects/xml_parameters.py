@@ -119,10 +119,12 @@ class _Reading:
         text = self.source.text
         closing = self.value_ends.after(start)
         limit = closing.start() if closing else len(text)
+        before = start
         for opened in _PARAMETER.finditer(text, start, limit):
-            line = text[max(start, text.rfind("\n", start, opened.start())) : opened.start()]
-            if not line.strip() and self._is_parameter(name, opened["key"]):
-                return opened.start() - len(line) + line.startswith("\n"), opened.start()
+            line = max(text.rfind("\n", before, opened.start()), start if before == start else -1)
+            if line >= 0 and not text[line : opened.start()].strip() and self._is_parameter(name, opened["key"]):
+                return line + text.startswith("\n", line), opened.start()
+            before = opened.end()
         ending = self.call_ends.after(start)
         if ending and ending.start() < limit and (closing is None or _CALL.search(text, ending.end(), limit)):
             return ending.start(), ending.start()

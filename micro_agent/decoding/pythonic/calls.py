@@ -57,6 +57,7 @@ _PLAIN = re.compile(
     r"|\b(?:True|False|None|true|false|null)\b(?!\x00)|[\s{}\[\](),:;=])*+"
 )
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
+_LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\n": ""}
 _ESCAPE = re.compile(r"\\(?:[\\'\"abfnrtv\n]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00[01][0-9a-fA-F]{5}|[0-7]{1,3})|\\")
 
 
@@ -149,7 +150,12 @@ def _content(match: re.Match[str]) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     """What an escape stands for; one that Python does not know is a backslash that is meant as one."""
-    return match[0] if match[0] == "\\" else cast("str", ast.literal_eval(f'"{match[0]}"'))
+    sign, code = match[0][1:2], match[0][2:]
+    if sign in _LETTERS:
+        return _LETTERS[sign]
+    if sign.isdigit():
+        return chr(int(match[0][1:], 8))
+    return chr(int(code, 16)) if code else sign or "\\"
 
 
 @dataclass(frozen=True, slots=True)

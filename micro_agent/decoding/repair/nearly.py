@@ -33,12 +33,15 @@ def escapes(text: str, _: Allowance) -> Any:
 
 
 STRING = r'"[^"\\]*(?:\\.[^"\\]*)*+"?'  # or up to the end: were the last quote wanted, the time would be quadratic
+_COMMA_LAST = re.compile(r",(?=\s*+[}\]])")
 _TRAILING_COMMA = re.compile(rf"({STRING})|,(?=\s*+[}}\]])", re.DOTALL)
 
 
 def trailing_commas(text: str, _: Allowance) -> Any:
     """Commas before a closing bracket."""
     legal = legal_escapes(text)
+    if not _COMMA_LAST.search(legal):
+        raise Unreadable("nothing to change")
     without = _TRAILING_COMMA.sub(lambda match: match[1] or "", legal)
     return changed(without if without != legal else None)
 
