@@ -1,5 +1,7 @@
 """Text as calls in Python's syntax, or nothing: it is parsed and never evaluated."""
 
+from ast import literal_eval
+
 import pytest
 
 from micro_agent.decoding.pythonic.calls import PythonCall, extent, python_calls
@@ -23,6 +25,14 @@ def test_calls_come_with_what_is_given_by_place_and_by_name() -> None:
 def test_anything_else_is_unreadable(text: str) -> None:
     with pytest.raises(Unreadable):
         python_calls(text, Allowance())
+
+
+@pytest.mark.parametrize(
+    "text", [r"\n\t\a\v", r"\x41\u00e9\U0001F600", r"\101\7\0", r"\\ \" \'", "a\\\nb", r"\d+ \. C:\_"]
+)
+def test_escapes_are_those_of_python_and_other_backslashes_stay(text: str) -> None:
+    meant = literal_eval(f"'{text}'") if "\\d" not in text else text
+    assert python_calls(f"f(x='{text}')", Allowance()) == [PythonCall("f", [], {"x": meant})]
 
 
 def test_long_text_is_read_only_as_far_as_the_allowance_goes() -> None:
