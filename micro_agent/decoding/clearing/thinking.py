@@ -20,7 +20,8 @@ _CLOSING = (
 )
 # Between backticks an answer speaks about the tag; that form is matched first and names no group.
 _TAG = re.compile(
-    rf"[`<\[◁](?i:(?<=`)[<\[◁](?:{_OPENING}|{_CLOSING})`|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING}))"
+    rf"[`<\[◁](?i:(?<=`)[<\[◁](?:{_OPENING}|{_CLOSING})`"
+    rf"|(?=[/|bcrst])(?:(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})))"
 )
 
 _MAX_TAGS = 1000

@@ -16,7 +16,7 @@ _TO = r"to=(?!(?:assistant|user|system|all)\b)(?:functions[.:])?(?P<{0}>[A-Za-z_
 _CHANNEL = r"(?:\s*+<\|channel\|>\s*+(?:\w{1,20}+)?)?"
 _TYPE = r"(?:\s*+<\|(?:constrain|reserved_\d{1,9})\|>)?(?:\s*+(?:json|code))?"
 _BEGIN = re.compile(
-    rf"(?=[<tca])(?:<tool_call>\s{{0,9}})?(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{{1,20}}\s*+)?(?:"
+    rf"(?=<[t|]|[tca])(?:<tool_call>\s{{0,9}})?(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{{1,20}}\s*+)?(?:"
     rf"{_TO.format('name')}{_CHANNEL}{_TYPE}\s*+<\|message\|>"
     rf"|\b(?:commentary|analysis|assistant)\s{{1,9}}{_TO.format('name_bare')}(?:\s{{1,9}}commentary\b)?{_TYPE}\s*+(?={{)"
     rf"|(?<=<tool_call>){_TO.format('name_tagged')}{_TYPE}\s*+(?={{))"

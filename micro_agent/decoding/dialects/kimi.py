@@ -8,7 +8,7 @@ from micro_agent.decoding.source import Source
 
 _OPENING = re.compile(r"<\|tool_call(?:s?_section)?_begin\|>")
 _BEGIN = re.compile(
-    r"(?:<\|tool_calls?_section_begin\|>\s*+)?(?:<\|tool_call_begin\|>\s*+)?"
+    r"(?=<\||(?<![\w/-])[A-Za-z_])(?:<\|tool_calls?_section_begin\|>\s*+)?(?:<\|tool_call_begin\|>\s*+)?"
     r"(?:functions\.)?(?<![\w/-])(?P<name>[A-Za-z_][\w./-]{0,127}+)(?::\d{1,6})?\s{0,9}<\|tool_call_argument_begin\|>"
 )
 _END = re.compile(r"<\|tool_call_end\|>(?:\s*+<\|tool_calls?_section_end\|>)?")

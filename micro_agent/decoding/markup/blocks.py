@@ -9,7 +9,7 @@ from micro_agent.decoding.markup.bodies import Around, Body, read_body
 from micro_agent.decoding.markup.shared import TURN, decided, marks
 from micro_agent.decoding.repair.mending import repair
 from micro_agent.decoding.scan.ends import Ends
-from micro_agent.decoding.settle import error
+from micro_agent.decoding.settle import MAX_CALLS, error
 from micro_agent.decoding.source import Source
 
 
@@ -47,6 +47,7 @@ def read_json(source: Source, markup: Markup) -> Decision | None:
     """
     if not any(sign in source.text for sign in markup.signs):
         return None
+    turns = Ends(source.text, TURN)
     around = Around(Ends(source.text, markup.begin), Ends(source.text, markup.end), markup.keyed)
     blocks: list[Body] = []
     foreign = False
@@ -54,7 +55,7 @@ def read_json(source: Source, markup: Markup) -> Decision | None:
         at = blocks[-1].end if blocks else 0
         if mark.start() < at:
             continue
-        if blocks and TURN.search(source.text, at, mark.start()):
+        if blocks and (turn := turns.after(at)) is not None and turn.end() <= mark.start():
             break
         if blocks and markup.section_end and _says_more(source.text, blocks[-1], mark, markup.section_end):
             return error("ambiguous", "Tool calls, then text, then more tool calls.", source.offer)
@@ -63,7 +64,7 @@ def read_json(source: Source, markup: Markup) -> Decision | None:
             foreign = foreign or around.ends.after(mark.end()) is not None
             continue
         blocks.append(body)
-        if body.fault or body.unfinished:
+        if body.fault or body.unfinished or sum(len(one.shapes) for one in blocks) > 2 * MAX_CALLS:
             break
     return _decided(source, blocks, markup, foreign) if blocks else None
 

@@ -45,7 +45,7 @@ class Data:
         if not found:
             return []
         if self._quotes is None:
-            self._quotes = [list(map(re.Match.start, pattern.finditer(self.text))) for pattern in _QUOTES]
+            self._quotes = [[quote.start() for quote in pattern.finditer(self.text)] for pattern in _QUOTES]
         around, quotes = deque(self.pieces), self._quotes
         torn = next((piece.start for piece in self.pieces if piece.missing is None), len(self.text))
         return [

@@ -11,7 +11,7 @@ MAX_DEPTH = 64
 _MAX_STEPS = 12_000
 _PIECE_STEPS = 6
 _MAX_UNCLOSED = 24
-_MAX_PASSED = 1_000_000
+_MAX_PASSED = 400_000
 """Characters after brackets that never close."""
 
 _OPENER = re.compile(r"[{\[]")
