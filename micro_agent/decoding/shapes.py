@@ -47,6 +47,8 @@ _NOT_TO_DO = re.compile(
 """Keys of lists whose calls are not to be made, or not yet."""
 _SEPARATOR = re.compile(r"[\s_/-]+")
 _MAX_NESTING = 4
+_MAX_LISTED = 100
+"""Items of a list that are looked at: far more than may be called in one reply."""
 
 Strength = Literal["explicit", "near", "bare", "named", "loose", "described"]
 """How much an object looks like a call: it has a key for the arguments; it has keys that are nearly those; it has a
@@ -116,7 +118,7 @@ class _Reading:
 
     def _all(self, values: list[Any], nesting: int) -> list[Shape] | None:
         """The calls of a list when it holds nothing else than calls (and a final answer, which they outrank)."""
-        values = [value for value in map(_opened, values) if final_answer(value) is None]
+        values = [value for value in map(_opened, values[:_MAX_LISTED]) if final_answer(value) is None]
         if len(values) == 1 and isinstance(values[0], list) and nesting:
             return self._all(cast("list[Any]", values[0]), nesting - 1)
         found = [self.shapes(value, nesting - 1) if isinstance(value, dict) else None for value in values]
