@@ -103,7 +103,10 @@ def seeds() -> list[str]:
 
 
 def labelled() -> list[Args]:
-    lines = [line for path in sorted(OUTPUTS.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()]
+    paths = [
+        path for path in sorted(OUTPUTS.glob("*.jsonl")) if path.stem != "reported"
+    ]  # those have tools of their own
+    lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
     return [json.loads(line) for line in lines]
 
 
