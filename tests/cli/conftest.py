@@ -1,18 +1,22 @@
-"""The command line as a user meets it: a process of its own, in an empty directory, with a clean environment."""
+"""The command line: as a user meets it, in a process and an empty directory of its own; or in this process, quickly."""
 
 import json
+import logging
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from micro_agent.cli import main
+
+Command = Callable[..., "Done"]
 ROOT = Path(__file__).resolve().parents[2]
 
 PLUGIN = """
@@ -98,6 +102,28 @@ class Cli:
 def cli(tmp_path: Path) -> Cli:
     """The command line, in the test's temporary directory."""
     return Cli(tmp_path)
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """The command line in this process, in a directory of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    logs = [logging.getLogger(name) for name in ("micro_agent", "dspy.clients.lm")]
+    before = [(log, log.handlers, log.level, log.propagate) for log in logs]
+
+    def command(*args: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["micro-agent", *args])
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        printed = capsys.readouterr()
+        return Done(code, printed.out, printed.err)
+
+    yield command
+    for log, handlers, level, propagates in before:
+        log.handlers, log.level, log.propagate = handlers, level, propagates
 
 
 @pytest.fixture

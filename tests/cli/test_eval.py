@@ -1,60 +1,34 @@
 """`micro-agent eval`: figures on standard output, the way to go on on standard error, and an exit code for CI."""
 
 import json
-import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from micro_agent.cli import main
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.testing import ModelServer, Received, Reply, call, error, text
 from micro_agent.traces import TraceStore
 
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@dataclass
-class Done:
-    """How a command ended and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-Eval = Callable[..., Done]
-
-
 @pytest.fixture
-def evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Eval]:
-    """The command line in this process, in a directory of the test's own with the tasks t0 to t5."""
-    monkeypatch.chdir(tmp_path)
+def evaluate(command: "Command") -> "Command":
+    """``micro-agent eval`` in this process, in a directory of the test's own with the tasks t0 to t5."""
     write_tasks(6)
-    log = logging.getLogger("micro_agent")
-    before = log.handlers, log.level, log.propagate
-
-    def evaluate(*args: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["micro-agent", "eval", *args])
-        code: Any = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        printed = capsys.readouterr()
-        return Done(code, printed.out, printed.err)
-
-    yield evaluate
-    log.handlers, log.level, log.propagate = before
+    return partial(command, "eval")
 
 
 def write_tasks(count: int, name: str = "tasks.jsonl") -> None:
@@ -92,7 +66,7 @@ def said(server: ModelServer) -> list[str]:
     return [chat.messages[-1]["content"] for chat in server.chats]
 
 
-def test_the_figures_are_printed_and_everything_is_on_disk(evaluate: Eval, server: ModelServer, tmp_path: Path):
+def test_the_figures_are_printed_and_everything_is_on_disk(evaluate: "Command", server: ModelServer, tmp_path: Path):
     done = evaluate(*on(server, "--concurrency", "2", "--timeout", "60", "--traces-dir", "kept"))
     assert done.code == 0
     assert done.out.splitlines()[0].startswith("success_rate: 0.667 [0.300, 0.903]")
@@ -112,7 +86,7 @@ def test_the_figures_are_printed_and_everything_is_on_disk(evaluate: Eval, serve
     assert [chat.body.get("seed") for chat in server.chats if chat.body] == [None] * 6
 
 
-def test_tasks_are_drawn_by_tag_and_number_and_the_figures_can_be_json(evaluate: Eval, server: ModelServer):
+def test_tasks_are_drawn_by_tag_and_number_and_the_figures_can_be_json(evaluate: "Command", server: ModelServer):
     done = evaluate(*on(server, "--tag", "odd", "--n", "2", "--seed", "3", "--json"))
     figures = json.loads(done.out)
     assert (done.code, figures["n"], list(figures["by_tag"])) == (0, 2, ["odd"])
@@ -121,7 +95,7 @@ def test_tasks_are_drawn_by_tag_and_number_and_the_figures_can_be_json(evaluate:
     assert [chat.body.get("seed") for chat in server.chats if chat.body] == [3, 3]
 
 
-def test_a_new_file_has_a_name_of_its_own_and_rubrics_beside_the_tasks_count(evaluate: Eval, server: ModelServer):
+def test_a_new_file_has_a_name_of_its_own_and_rubrics_beside_the_tasks_count(evaluate: "Command", server: ModelServer):
     Path("rubrics.yaml").write_text("weights: {contains: 3}\n")
     done = evaluate(*[arg for arg in on(server, "--no-use-tool-calls") if arg not in ("--out", "r.jsonl")])
     (path,) = Path("evals/results").glob("*.jsonl")
@@ -133,14 +107,14 @@ def test_a_new_file_has_a_name_of_its_own_and_rubrics_beside_the_tasks_count(eva
 
 @pytest.mark.parametrize(("threshold", "code"), [("0.66", 0), ("0.67", 100)])
 def test_a_success_rate_under_the_threshold_has_its_own_exit_code(
-    threshold: str, code: int, evaluate: Eval, server: ModelServer
+    threshold: str, code: int, evaluate: "Command", server: ModelServer
 ):
     done = evaluate(*on(server, "--threshold", threshold))
     assert done.code == code
     assert ("The success rate 0.667 is under the threshold 0.67." in done.err) == (code == 100)
 
 
-def test_each_epoch_has_its_seed_and_the_figures_know_the_epochs(evaluate: Eval, server: ModelServer):
+def test_each_epoch_has_its_seed_and_the_figures_know_the_epochs(evaluate: "Command", server: ModelServer):
     done = evaluate(*on(server, "--epochs", "2", "--seed", "10", "--json", "--concurrency", "1"))
     assert [chat.body.get("seed") for chat in server.chats if chat.body] == [10] * 6 + [11] * 6
     figures = json.loads(done.out)
@@ -149,7 +123,7 @@ def test_each_epoch_has_its_seed_and_the_figures_know_the_epochs(evaluate: Eval,
 
 
 def test_a_limit_on_the_cost_stops_the_eval_which_can_go_on(
-    evaluate: Eval, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    evaluate: "Command", server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("OPENAI_INPUT_PRICE_PER_1K", "1")
     monkeypatch.setenv("OPENAI_OUTPUT_PRICE_PER_1K", "0")
@@ -164,13 +138,13 @@ def test_a_limit_on_the_cost_stops_the_eval_which_can_go_on(
     assert (again.code, len(server.chats), len(set(said(server)))) == (0, 6, 6)
 
 
-def test_a_limit_that_cannot_be_held_stops_the_eval(evaluate: Eval, server: ModelServer):
+def test_a_limit_that_cannot_be_held_stops_the_eval(evaluate: "Command", server: ModelServer):
     done = evaluate(*on(server, "--limit-cost", "1", "--concurrency", "1"))
     assert (done.code, len(server.chats)) == (3, 1)
     assert "the cost so far is unknown, so the limit of 1 USD cannot be held" in done.err
 
 
-def test_a_server_that_is_not_there_is_no_measurement(evaluate: Eval, monkeypatch: pytest.MonkeyPatch):
+def test_a_server_that_is_not_there_is_no_measurement(evaluate: "Command", monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LLM_TIMEOUT", "0.4")  # too short for a second try
     write_tasks(30)
     with socket.socket() as held:  # bound, so that no other test can listen there
@@ -183,7 +157,7 @@ def test_a_server_that_is_not_there_is_no_measurement(evaluate: Eval, monkeypatc
     assert len(results()[1]) == 10
 
 
-def test_what_failed_is_asked_again_on_demand_only(evaluate: Eval):
+def test_what_failed_is_asked_again_on_demand_only(evaluate: "Command"):
     refusing = {"Say word1.", "Say word4."}
 
     def moody(request: Received) -> Reply:
@@ -201,7 +175,7 @@ def test_what_failed_is_asked_again_on_demand_only(evaluate: Eval):
 
 
 def test_a_resumed_eval_goes_on_with_what_its_header_says(
-    evaluate: Eval, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    evaluate: "Command", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def stopping(request: Received) -> Reply:
         if len(server.chats) == 3:
@@ -231,7 +205,7 @@ def test_a_resumed_eval_goes_on_with_what_its_header_says(
     assert Path("r.jsonl").read_text().count("\n") == 13
 
 
-def test_a_polite_kill_ends_the_eval_at_once_although_the_model_is_slow(evaluate: Eval):
+def test_a_polite_kill_ends_the_eval_at_once_although_the_model_is_slow(evaluate: "Command"):
     def stuck(request: Received) -> Reply:
         if len(server.chats) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -266,7 +240,7 @@ _finished: list[bytes] = []
 
 
 @pytest.fixture
-def finished(evaluate: Eval, tmp_path: Path) -> Path:
+def finished(evaluate: "Command", tmp_path: Path) -> Path:
     """The result file of a whole eval on a server that is gone; the eval runs once for all tests."""
     if not _finished:
         with ModelServer(model) as server:
@@ -280,7 +254,7 @@ def finished(evaluate: Eval, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("options", "says"), CONFLICTS.values(), ids=CONFLICTS)
 def test_options_that_contradict_the_header_are_refused(
-    options: list[str], says: str, evaluate: Eval, finished: Path
+    options: list[str], says: str, evaluate: "Command", finished: Path
 ):  # fmt: skip
     Path("r.jsonl").write_bytes(finished.read_bytes())
     Path("other.yaml").write_text("weights: {contains: 9}\n")
@@ -292,7 +266,7 @@ def test_options_that_contradict_the_header_are_refused(
     ResultFile.resume("r.jsonl").close()  # nobody holds it
 
 
-def test_what_changed_under_an_eval_is_refused(evaluate: Eval, finished: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_changed_under_an_eval_is_refused(evaluate: "Command", finished: Path, monkeypatch: pytest.MonkeyPatch):
     Path("r.jsonl").write_bytes(finished.read_bytes())
     assert evaluate("run", "--resume", "r.jsonl", "--rubrics", "none.yaml").code == 2
     assert evaluate("run", "--resume", "r.jsonl", "--threshold", "0.5").code == 0
@@ -330,14 +304,14 @@ def test_what_changed_under_an_eval_is_refused(evaluate: Eval, finished: Path, m
         (["--concurrency", "0"], "--concurrency"),
     ],
 )
-def test_wrong_usage_ends_with_2_and_leaves_nothing(options: list[str], says: str, evaluate: Eval):
+def test_wrong_usage_ends_with_2_and_leaves_nothing(options: list[str], says: str, evaluate: "Command"):
     done = evaluate("run", "--tasks", "tasks.jsonl", "--provider", "mock", *options)
     assert (done.code, done.out) == (2, "")
     assert says in done.err
     assert not Path("evals").exists()
 
 
-def test_a_result_that_cannot_be_written_says_how_to_go_on(evaluate: Eval, server: ModelServer):
+def test_a_result_that_cannot_be_written_says_how_to_go_on(evaluate: "Command", server: ModelServer):
     Path("traces").touch()
     done = evaluate(*on(server))
     assert (done.code, done.out) == (1, "")
@@ -346,7 +320,7 @@ def test_a_result_that_cannot_be_written_says_how_to_go_on(evaluate: Eval, serve
     assert why.startswith("micro-agent: cannot open the trace traces/")
 
 
-def test_a_model_of_rules_fails_honestly_where_it_has_none(evaluate: Eval):
+def test_a_model_of_rules_fails_honestly_where_it_has_none(evaluate: "Command"):
     Path("sums.csv").write_text("id,question,expect_number\nsum,What is 2*(3+5)?,16\nword,Who are you?,1\n")
     done = evaluate("run", "--tasks", "sums.csv", "--provider", "mock", "--out", "r.jsonl")
     assert done.code == 0
@@ -370,7 +344,7 @@ TOOLS = {"delete": delete}
 
 
 def test_a_tool_that_asks_for_confirmation_is_told_that_nobody_is_there_and_other_tools_are_another_eval(
-    evaluate: Eval, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    evaluate: "Command", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     Path("eval_plugin_delete.py").write_text(DELETE)
     monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType]
@@ -385,7 +359,7 @@ def test_a_tool_that_asks_for_confirmation_is_told_that_nobody_is_there_and_othe
     assert (done.code, "the tools are not those that r.jsonl was begun with" in done.err) == (2, True)
 
 
-def test_figures_are_shown_again(evaluate: Eval, finished: Path):
+def test_figures_are_shown_again(evaluate: "Command", finished: Path):
     shown, as_json = evaluate("report", str(finished)), evaluate("report", str(finished), "--json")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith("success_rate: 0.667 ")
@@ -395,7 +369,7 @@ def test_figures_are_shown_again(evaluate: Eval, finished: Path):
     assert "No such file" in missing.err
 
 
-def test_a_page_is_written(evaluate: Eval, finished: Path):
+def test_a_page_is_written(evaluate: "Command", finished: Path):
     done = evaluate("report", str(finished), "--html", "out.html", "--baseline", str(finished))
     assert (done.code, done.out, done.err) == (0, "", "Report: out.html\n")
     assert "<html" in Path("out.html").read_text()
@@ -403,7 +377,7 @@ def test_a_page_is_written(evaluate: Eval, finished: Path):
     assert (alone.code, "micro-agent eval compare BASELINE FILE" in alone.err) == (2, True)
 
 
-def test_two_evals_are_compared(evaluate: Eval, finished: Path):
+def test_two_evals_are_compared(evaluate: "Command", finished: Path):
     first, *lines = finished.read_text().splitlines()
     flipped = [line.replace('"success":false', '"success":true') for line in lines]
     Path("better.jsonl").write_text("\n".join([first, *flipped, ""]))
@@ -415,7 +389,7 @@ def test_two_evals_are_compared(evaluate: Eval, finished: Path):
     assert as_json["difference"] == pytest.approx(1 / 3)  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_a_file_is_scored_again_without_a_model(evaluate: Eval, finished: Path):
+def test_a_file_is_scored_again_without_a_model(evaluate: "Command", finished: Path):
     Path("r.jsonl").write_bytes(finished.read_bytes())
     corrected = Path("tasks.jsonl").read_text().replace("nothing", "word")
     Path("tasks2.jsonl").write_text(corrected + '{"id": "more", "question": "?", "expect_contains": "x"}\n')

@@ -1,55 +1,28 @@
 """`micro-agent eval run --faults`: every task twice, with whole replies and with damaged ones."""
 
 import json
-import logging
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from micro_agent.cli import main
 from micro_agent.evaluation import Header, Result, ResultFile, read_results
 from micro_agent.testing import ModelServer, Received, Reply, error, text
 
-
-@dataclass
-class Done:
-    """How a command ended and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-Eval = Callable[..., Done]
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
 
 
 @pytest.fixture
-def evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Eval]:
-    """The command line in this process, in a directory of the test's own with the tasks t0 to t7."""
-    monkeypatch.chdir(tmp_path)
+def evaluate(command: "Command") -> "Command":
+    """``micro-agent eval`` in this process, in a directory of the test's own with the tasks t0 to t7."""
     tasks = [{"id": f"t{n}", "question": f"Say word{n}.", "expect_contains": f"word{n}"} for n in range(8)]
     Path("tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
-    log = logging.getLogger("micro_agent")
-    before = log.handlers, log.level, log.propagate
-
-    def evaluate(*args: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["micro-agent", "eval", *args])
-        code: Any = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        printed = capsys.readouterr()
-        return Done(code, printed.out, printed.err)
-
-    yield evaluate
-    log.handlers, log.level, log.propagate = before
+    return partial(command, "eval")
 
 
 def model(request: Received) -> Reply:
@@ -78,7 +51,7 @@ def damages(name: str = "r-faults.jsonl") -> dict[str, list[tuple[int, str]]]:
     return {key: [(one.call, one.name) for one in result.damages] for key, result in results(name)[1].items()}
 
 
-def test_success_with_and_without_is_printed_and_everything_is_on_disk(evaluate: Eval, server: ModelServer):
+def test_success_with_and_without_is_printed_and_everything_is_on_disk(evaluate: "Command", server: ModelServer):
     done = evaluate(*on(server))
     assert done.code == 0
     (plain, whole), (header, damaged) = results("r.jsonl"), results("r-faults.jsonl")
@@ -104,7 +77,7 @@ def test_success_with_and_without_is_printed_and_everything_is_on_disk(evaluate:
             assert result.run.usage.lm_calls > one.call
 
 
-def test_programs_get_the_comparison_and_what_is_still_solved(evaluate: Eval, server: ModelServer):
+def test_programs_get_the_comparison_and_what_is_still_solved(evaluate: "Command", server: ModelServer):
     figures = json.loads(evaluate(*on(server, "--json")).out)
     assert (figures["rate"], figures["seed"], figures["still_solved"]["n"]) == (0.5, 2, 7)
     assert figures["comparison"]["a"]["success_rate"]["hits"] == 7
@@ -112,7 +85,9 @@ def test_programs_get_the_comparison_and_what_is_still_solved(evaluate: Eval, se
     assert set(figures["by_damage"]) <= {name for made in damages().values() for _, name in made}
 
 
-def test_the_same_seed_damages_the_same_replies_however_many_are_asked_at_once(evaluate: Eval, server: ModelServer):
+def test_the_same_seed_damages_the_same_replies_however_many_are_asked_at_once(
+    evaluate: "Command", server: ModelServer
+):
     evaluate(*on(server, "--concurrency", "8", "--epochs", "2"))
     at_once = damages()
     evaluate(*on(server, "--concurrency", "1", "--epochs", "2", "--out", "other.jsonl"))
@@ -125,7 +100,7 @@ def test_the_same_seed_damages_the_same_replies_however_many_are_asked_at_once(e
 @pytest.mark.parametrize("named", ["r.jsonl", "r-faults.jsonl"])
 @pytest.mark.parametrize(("plain", "damaged"), [(5, 1), (9, 4)])
 def test_it_goes_on_from_either_file(
-    evaluate: Eval, server: ModelServer, named: str, plain: int, damaged: int
+    evaluate: "Command", server: ModelServer, named: str, plain: int, damaged: int
 ):  # fmt: skip
     evaluate(*on(server, "--concurrency", "1"))
     whole, asked = damages(), len(server.chats)
@@ -148,7 +123,7 @@ def test_it_goes_on_from_either_file(
         (["--out", "taken.jsonl"], "taken-faults.jsonl is there already: resume it, or choose another name"),
     ],
 )
-def test_wrong_usage_leaves_nothing(evaluate: Eval, server: ModelServer, options: list[str], says: str):
+def test_wrong_usage_leaves_nothing(evaluate: "Command", server: ModelServer, options: list[str], says: str):
     Path("taken-faults.jsonl").touch()
     done = evaluate(*on(server, *options))
     assert (done.code, done.out) == (2, "")
@@ -156,7 +131,7 @@ def test_wrong_usage_leaves_nothing(evaluate: Eval, server: ModelServer, options
     assert sorted(map(str, Path().iterdir())) == ["taken-faults.jsonl", "tasks.jsonl"]
 
 
-def test_another_share_is_another_eval(evaluate: Eval, server: ModelServer):
+def test_another_share_is_another_eval(evaluate: "Command", server: ModelServer):
     evaluate(*on(server))
     done = evaluate("run", "--resume", "r.jsonl", "--faults", "0.4")
     assert (done.code, done.out) == (2, "")
@@ -168,7 +143,7 @@ def test_another_share_is_another_eval(evaluate: Eval, server: ModelServer):
     assert evaluate("run", "--resume", "r.jsonl").out.startswith("success_rate: 0.875")
 
 
-def test_a_file_of_a_similar_name_does_not_belong_to_it(evaluate: Eval, server: ModelServer):
+def test_a_file_of_a_similar_name_does_not_belong_to_it(evaluate: "Command", server: ModelServer):
     evaluate(*[arg for arg in on(server) if arg not in ("--faults", "0.5")])
     Path("r-faults.jsonl").write_bytes(Path("r.jsonl").read_bytes())
     for name in ("r.jsonl", "r-faults.jsonl"):
@@ -176,7 +151,7 @@ def test_a_file_of_a_similar_name_does_not_belong_to_it(evaluate: Eval, server: 
         assert (done.code, done.err.splitlines()[-1]) == (0, f"Results: {name}")
 
 
-def test_the_threshold_is_for_the_success_with_faults(evaluate: Eval, server: ModelServer):
+def test_the_threshold_is_for_the_success_with_faults(evaluate: "Command", server: ModelServer):
     figures = json.loads(evaluate(*on(server, "--json", "--faults", "1", "--max-steps", "1")).out)
     with_faults = figures["comparison"]["b"]["success_rate"]["value"]
     assert with_faults < figures["comparison"]["a"]["success_rate"]["value"]
@@ -185,7 +160,7 @@ def test_the_threshold_is_for_the_success_with_faults(evaluate: Eval, server: Mo
     assert (done.code, f"The success rate {with_faults:.3f} is under" in done.err) == (100, True)
 
 
-def test_the_limit_on_the_cost_is_for_both(evaluate: Eval, server: ModelServer, monkeypatch: pytest.MonkeyPatch):
+def test_the_limit_on_the_cost_is_for_both(evaluate: "Command", server: ModelServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_INPUT_PRICE_PER_1K", "1")
     monkeypatch.setenv("OPENAI_OUTPUT_PRICE_PER_1K", "0")
     done = evaluate(*on(server, "--limit-cost", "0.95", "--concurrency", "1"))
@@ -197,7 +172,7 @@ def test_the_limit_on_the_cost_is_for_both(evaluate: Eval, server: ModelServer, 
     assert done.out.startswith("a: without faults")
 
 
-def test_a_polite_kill_in_the_second_half_leaves_the_first_whole(evaluate: Eval):
+def test_a_polite_kill_in_the_second_half_leaves_the_first_whole(evaluate: "Command"):
     def stuck(request: Received) -> Reply:
         if len(server.chats) == 10:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -210,7 +185,7 @@ def test_a_polite_kill_in_the_second_half_leaves_the_first_whole(evaluate: Eval)
     assert (len(results("r.jsonl")[1]), len(results("r-faults.jsonl")[1]) < 8) == (8, True)
 
 
-def test_a_server_that_is_not_there_is_asked_once(evaluate: Eval):
+def test_a_server_that_is_not_there_is_asked_once(evaluate: "Command"):
     with ModelServer(lambda _: error(401, "no key")) as server:
         done = evaluate(*on(server))
         assert len(server.chats) == 8
@@ -218,7 +193,7 @@ def test_a_server_that_is_not_there_is_asked_once(evaluate: Eval):
     assert done.err.splitlines()[-1] == "Go on with: micro-agent eval run --resume r.jsonl --retry-errors"
 
 
-def test_a_folder_that_cannot_be_written_says_how_to_go_on(evaluate: Eval, server: ModelServer):
+def test_a_folder_that_cannot_be_written_says_how_to_go_on(evaluate: "Command", server: ModelServer):
     Path("traces").touch()
     done = evaluate(*on(server))
     assert (done.code, done.out) == (1, "")
@@ -226,7 +201,7 @@ def test_a_folder_that_cannot_be_written_says_how_to_go_on(evaluate: Eval, serve
     ResultFile.resume("r-faults.jsonl").close()  # nobody holds it
 
 
-def test_the_file_with_faults_is_a_result_file_as_any(evaluate: Eval, server: ModelServer):
+def test_the_file_with_faults_is_a_result_file_as_any(evaluate: "Command", server: ModelServer):
     evaluate(*on(server))
     shown = evaluate("report", "r-faults.jsonl")
     assert (shown.code, "success by damage:" in shown.out) == (0, True)

@@ -1,55 +1,21 @@
 """`micro-agent replay --verify` and `--fork-at`, `micro-agent traces diff`: what is printed, and the exit codes."""
 
 import json
-import logging
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from micro_agent import MicroAgent, Run, Step
-from micro_agent.cli import main
 from micro_agent.testing import ModelServer, Reply, ScriptedLM, call, text
 from micro_agent.traces import TraceStore
 
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
 QUESTION = "What is 6*7, step by step?"
 ASKED = [call("calculator", {"expression": "6*7"}), call("calculator", {"expression": "42+0"})]
-
-
-@dataclass
-class Done:
-    """How a command ended and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
-    """The command line in this process, in a directory of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    log = logging.getLogger("micro_agent")
-    before = log.handlers, log.level, log.propagate
-
-    def command(*args: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["micro-agent", *args])
-        code: Any = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        printed = capsys.readouterr()
-        return Done(code, printed.out, printed.err)
-
-    yield command
-    log.handlers, log.level, log.propagate = before
 
 
 @pytest.fixture
@@ -62,7 +28,7 @@ def run(store: TraceStore) -> Run:
 # --verify
 
 
-def test_runs_that_replay_end_with_0(command: Command, run: Run) -> None:
+def test_runs_that_replay_end_with_0(command: "Command", run: Run) -> None:
     done = command("replay", "--verify", "traces")
     assert (done.code, done.out, done.err) == (0, "1 run: 1 the same, 0 differ, 0 could not be replayed\n", "")
     assert command("replay", "--verify", f"traces/{run.id}.jsonl", "traces").out.startswith("2 runs: 2 the same")
@@ -70,7 +36,7 @@ def test_runs_that_replay_end_with_0(command: Command, run: Run) -> None:
 
 
 def test_the_first_divergence_of_each_run_is_told_with_exit_code_1(
-    command: Command, run: Run, store: TraceStore
+    command: "Command", run: Run, store: TraceStore
 ) -> None:
     other = run.model_copy(deep=True, update={"id": "f" * 32, "answer": "43"})
     store.append(other)
@@ -92,14 +58,14 @@ def test_the_first_divergence_of_each_run_is_told_with_exit_code_1(
     assert (differs["run_id"], differs["question"], differs["later"]) == ("f" * 32, QUESTION, None)
 
 
-def test_an_index_picks_the_record_of_each_file(command: Command, run: Run, store: TraceStore) -> None:
+def test_an_index_picks_the_record_of_each_file(command: "Command", run: Run, store: TraceStore) -> None:
     store.append(run.model_copy(update={"answer": "43"}))
     assert command("replay", "--verify", "traces", "--index", "0").code == 0
     assert command("replay", "--verify", "traces").code == 1
     assert "it has no record 2, only 2" in command("replay", "--verify", "traces", "--index", "2").out
 
 
-def test_read_only_tools_are_run_for_real_on_demand(command: Command, run: Run, store: TraceStore) -> None:
+def test_read_only_tools_are_run_for_real_on_demand(command: "Command", run: Run, store: TraceStore) -> None:
     step = run.steps[0].model_copy(update={"observation": {"result": 41, "expression": "6*7"}})
     calls = [one.model_copy(update={"request": {}}) for one in run.calls]
     store.append(run.model_copy(update={"steps": [step, *run.steps[1:]], "calls": calls}))
@@ -113,7 +79,7 @@ def test_read_only_tools_are_run_for_real_on_demand(command: Command, run: Run, 
 
 
 def test_secrets_are_masked_in_what_is_printed(
-    command: Command, run: Run, store: TraceStore, monkeypatch: pytest.MonkeyPatch
+    command: "Command", run: Run, store: TraceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.append(run.model_copy(update={"answer": "hunter2-hunter2"}))
     monkeypatch.setenv("SERVICE_TOKEN", "hunter2-hunter2")
@@ -138,7 +104,7 @@ def test_secrets_are_masked_in_what_is_printed(
         (["--verify", "x", "--model", "m"], "--model goes with --fork-at"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(command: Command, tmp_path: Path, args: list[str], says: str) -> None:
+def test_what_makes_no_sense_ends_with_2(command: "Command", tmp_path: Path, args: list[str], says: str) -> None:
     (tmp_path / "empty").mkdir()
     done = command("replay", *args)
     assert (done.code, done.out) == (2, "")
@@ -164,7 +130,7 @@ def on(server: ModelServer) -> list[str]:
 
 
 def test_a_fork_goes_on_with_another_model_and_prints_as_ask_does(
-    command: Command, run: Run, store: TraceStore, other: ModelServer
+    command: "Command", run: Run, store: TraceStore, other: ModelServer
 ) -> None:
     path = f"traces/{run.id}.jsonl"
     done = command("replay", "--path", path, "--fork-at", "1", *on(other))
@@ -181,7 +147,7 @@ def test_a_fork_goes_on_with_another_model_and_prints_as_ask_does(
 
 
 def test_a_fork_keeps_the_model_the_server_the_mode_and_the_limits_of_its_run(
-    command: Command, store: TraceStore, other: ModelServer
+    command: "Command", store: TraceStore, other: ModelServer
 ) -> None:
     started = command("ask", QUESTION, "--max-steps", "5", "--mode", "native", *on(other))
     (ident,) = store.ids()
@@ -198,7 +164,7 @@ def test_a_fork_keeps_the_model_the_server_the_mode_and_the_limits_of_its_run(
     assert (mock["model"], mock["base_url"]) == ("mock/rules", None)
 
 
-def test_a_fork_that_is_not_possible_says_why(command: Command, run: Run, other: ModelServer) -> None:
+def test_a_fork_that_is_not_possible_says_why(command: "Command", run: Run, other: ModelServer) -> None:
     done = command("replay", "--path", f"traces/{run.id}.jsonl", "--fork-at", "9", *on(other))
     assert (done.code, done.out) == (2, "")
     assert "has 2 steps: it can be forked at 0 to 2" in done.err
@@ -210,7 +176,7 @@ def test_a_fork_that_is_not_possible_says_why(command: Command, run: Run, other:
 # traces diff
 
 
-def test_runs_are_compared_by_id_or_path(command: Command, run: Run, store: TraceStore) -> None:
+def test_runs_are_compared_by_id_or_path(command: "Command", run: Run, store: TraceStore) -> None:
     same = command("traces", "diff", run.id, f"traces/{run.id}.jsonl")
     assert same.code == 0
     step = Step(tool="now", args={}, observation="12:00")
