@@ -12,7 +12,7 @@ from micro_agent.decoding.markup.shared import TURN, spoken
 from micro_agent.decoding.prose.examples import is_example
 from micro_agent.decoding.prose.spoken_of import is_choice, is_spoken_of
 from micro_agent.decoding.prose.stated_order import in_stated_order
-from micro_agent.decoding.repair.mending import Unreadable, exact, mend, repair, unescaped
+from micro_agent.decoding.repair.mending import Unreadable, mend, repair
 from micro_agent.decoding.scan.scanner import Piece
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 from micro_agent.decoding.shapes import Known, Shape, call_shapes, final_answer
@@ -21,7 +21,10 @@ from micro_agent.decoding.survey import Survey, survey_of, tool_meant
 from micro_agent.decoding.wording import shorten
 
 _MARKUP = re.compile(r"```\w*|<[^<>]{0,60}>")
+_SAYS_WORD = re.compile(rf"(?:{_MARKUP.pattern}|\W)*+\w")
 _BETWEEN = re.compile(r"(?:[\s,;]|```\w*|^[ \t]*+[-*•][ \t])*+", re.MULTILINE)
+_MAX_WRONG = 10
+"""After so many objects that are wrong as calls the others change nothing."""
 
 
 def read(source: Source) -> Decision | None:
@@ -30,49 +33,6 @@ def read(source: Source) -> Decision | None:
     Objects that are data for the user are none. Several different calls are a list when nothing stands between them,
     else ambiguous.
     """
-    text = source.text
-    whole = len(text) > 1 and text[0] == text[-1] == '"'
-    inner = None if source.cut_off else unescaped(text)
-    found = None if inner is not None and whole else _read(source)
-    if inner is None and not source.cut_off and not isinstance(found, ToolCalls):
-        found = _in_quotes(source) or found
-    if found is None and not source.cut_off and inner is None and (opening := _LOST_BRACE.match(text)):
-        whole_text = f"{text[: opening.end()]}{{{text[opening.end() :]}"
-        found = _read(replace(source, text=whole_text))
-        return _with(found, [repair("opening_bracket", text, whole_text)]) if isinstance(found, ToolCalls) else None
-    if found is not None or inner is None:
-        return found
-    found = read(replace(source, text=inner))
-    if found is None or isinstance(found, DecodeError):
-        return found
-    return _with(found, [repair("double_encoding", text, inner)])
-
-
-_LOST_BRACE = re.compile(r"""(?:\s|```\w*\n)*+(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
-_QUOTED_CALL = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>")?')
-# Were the last quote wanted, each of many that are escaped would be followed to the end.
-
-_MAX_QUOTED = 100
-
-
-def _in_quotes(source: Source) -> ToolCalls | None:
-    """The calls in JSON strings that stand in the text, as if they were no strings."""
-    text = source.text
-    if '"{' not in text and '"[' not in text:
-        return None
-    try:
-        bare = _QUOTED_CALL.sub(
-            lambda quoted: str(exact(quoted[0], strict=False)) if quoted["end"] else quoted[0], text, _MAX_QUOTED
-        )
-    except Unreadable:
-        return None
-    found = _read(replace(source, text=bare)) if bare != text else None
-    if not isinstance(found, ToolCalls):
-        return None
-    return replace(found, repairs=[repair("double_encoding", text, bare), *found.repairs])
-
-
-def _read(source: Source) -> Decision | None:
     survey = survey_of(source)
     found, rivals = _settled(survey, source)
     calls = [one for one in found if not isinstance(one[1], Final)] or found
@@ -143,13 +103,16 @@ def _side_by_side(calls: Sequence[tuple[Piece, Decision]], source: Source) -> De
 def _settled(survey: Survey, source: Source) -> tuple[list[tuple[Piece, Decision]], int]:
     """The calls and failed calls in the text, and how many objects of a name alone compete with them."""
     found: list[tuple[Piece, Decision]] = []
-    rivals = 0
+    rivals = wrong = 0
     known = _known(source)
     for one in survey.values:
         shapes = call_shapes(one.value, known)
         decision = _judged(one.piece, shapes, source) if shapes else _mixed(one.value, source)
         if decision is not None:
             found.append((one.piece, _with(decision, one.repairs)))
+            wrong += isinstance(decision, DecodeError)
+            if wrong > _MAX_WRONG:
+                break
         elif shapes:
             rivals += any(shape.strength == "bare" for shape in shapes)
     return found, rivals
@@ -185,8 +148,10 @@ def _is_example(piece: Piece, source: Source) -> bool:
 
 def _illustrates(piece: Piece, source: Source) -> bool:
     """Whether an object is an example in an explanation: fenced, with prose before and after."""
-    before, after = source.text[: piece.start], source.text[piece.end :]
-    return before.count("```") % 2 == 1 and all(re.search(r"\w", _MARKUP.sub("", part)) for part in (before, after))
+    text = source.text
+    if text.count("```", 0, piece.start) % 2 == 0:
+        return False
+    return bool(_SAYS_WORD.match(text, 0, piece.start) and _SAYS_WORD.match(text, piece.end))
 
 
 def _unclosed(tail: Piece, source: Source) -> Decision:

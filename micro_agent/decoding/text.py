@@ -4,7 +4,8 @@ import html
 import re
 from dataclasses import replace
 
-from micro_agent.decoding import dialects, json_objects
+from micro_agent.decoding import dialects, json_strings
+from micro_agent.decoding.clearing.loops import beginning, is_loop, once
 from micro_agent.decoding.clearing.spellings import respelled, stands_in
 from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
@@ -26,16 +27,50 @@ _MAX_AGAIN = 30_000
 
 def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     """The decision in ``text``; prose is the final answer."""
+    if is_loop(text) and not _is_json(text):
+        return _in_loop(text, offer)
+    repeated = _repeated(text, offer) if finish_reason == "length" else None
+    return repeated or _read(text, finish_reason, offer)
+
+
+def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
+    """The decision in a text, with its markup as the dialects know it."""
     if (again := respelled(text, offer.names or ())) is None:
-        return _read(text, finish_reason, offer)
-    found = _read(again, finish_reason, offer)
+        return _read_as_written(text, finish_reason, offer)
+    found = _read_as_written(again, finish_reason, offer)
     if _keeps(found, text):
         return found
-    written = _read(text, finish_reason, offer)
-    unread = isinstance(written, Final) and written.answer == text.strip()  # the markup itself
-    if not unread or isinstance(found, Final):
+    written = _read_as_written(text, finish_reason, offer)
+    markup_itself = isinstance(written, Final) and written.answer == text.strip()
+    if not markup_itself or isinstance(found, Final):
         return written
     return found if isinstance(found, DecodeError) else error("malformed", "A call with markup inside a value.", offer)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        exact(text)
+    except Unreadable:
+        return False
+    return True
+
+
+def _repeated(text: str, offer: Offer) -> Decision | None:
+    """The decision that a reply repeats until the token limit."""
+    for said in once(text):
+        found = _read(said, "length", offer)
+        if not isinstance(found, DecodeError):
+            return replace(found, repairs=[repair("repetition", text, said), *found.repairs])
+    return None
+
+
+def _in_loop(text: str, offer: Offer) -> Decision:
+    """The decision that a reply without an end begins with, if it is whole there."""
+    head = beginning(text)
+    found = read_text(head, "length", offer)
+    if isinstance(found, DecodeError):
+        return error("malformed", f"{len(text)} characters that say the same again and again.", offer)
+    return replace(found, repairs=[repair("repetition", text, head), *found.repairs])
 
 
 def _keeps(found: Decision, text: str) -> bool:
@@ -47,7 +82,7 @@ def _keeps(found: Decision, text: str) -> bool:
     return isinstance(found, Final) and found.answer in text
 
 
-def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
+def _read_as_written(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     data = Data(text, offer.allowance)
     own = own_turn(data)
     said = spoken(data.of(own))
@@ -74,11 +109,11 @@ def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
 def _objects(source: Source) -> Decision | None:
     """The decision in the JSON of the text, next to special tokens and to markup that is only quoted."""
     text, _ = without_tokens(source.text, source.data)
-    found = json_objects.read(source if text == source.text else replace(source, text=text))
+    found = json_strings.read(source if text == source.text else replace(source, text=text))
     if found is None:
         return None
     unquoted = without_quoted_markup(text)
-    if unquoted != text and json_objects.read(replace(source, text=unquoted)) is None:
+    if unquoted != text and json_strings.read(replace(source, text=unquoted)) is None:
         return None
     return found
 

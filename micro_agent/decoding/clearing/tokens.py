@@ -83,8 +83,8 @@ def without_end_of_turn(text: str) -> str:
 def _without_tail(text: str, tail: re.Pattern[str] = _TAIL) -> str:
     end = len(text)
     for _ in range(_MAX_TAIL):
-        while end and text[end - 1].isspace():
-            end -= 1
+        if end and text[end - 1].isspace():
+            end = len(text[:end].rstrip())
         reach = max(0, end - _TAIL_REACH)
         start = max(text.rfind("<", reach, end), text.rfind("[END FINAL", reach, end))
         if start < 0 or not tail.fullmatch(text, start, end):

@@ -15,7 +15,7 @@ from typing import Any
 from micro_agent.decoding.clearing.spellings import stands_in
 from micro_agent.decoding.decision import Decision, DecodeError, ToolCalls
 from micro_agent.decoding.markup.pair_tags import with_pair_tags
-from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.shared import decided, different, marks
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.repair.guessing import texts
 from micro_agent.decoding.repair.mending import repair
@@ -80,7 +80,8 @@ def _read(source: Source) -> Decision | None:
         whole = whole and closed
     if not shapes or holds_json_calls(source.text, values):
         return None
-    return decided(shapes, source, dialect="argument_pairs", span=(begin, end), unfinished=not whole)
+    kept, repairs = different([[shape] for shape in shapes], source)
+    return decided(kept, source, dialect="argument_pairs", span=(begin, end), repairs=repairs, unfinished=not whole)
 
 
 def _arguments(

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from micro_agent.decoding.decision import Decision
-from micro_agent.decoding.markup.shared import TURN, decided, marks
+from micro_agent.decoding.markup.shared import TURN, decided, different, marks
 from micro_agent.decoding.pythonic.positional import python_shapes
 from micro_agent.decoding.repair.mending import Unreadable, mend
 from micro_agent.decoding.scan.scanner import MAX_DEPTH
@@ -53,21 +53,21 @@ def read(source: Source) -> Decision | None:
     """The calls in the markers, or ``call:name{…}`` at the start of a line."""
     if not any(sign in source.text for sign in _SIGNS):
         return None
-    shapes: list[Shape] = []
+    parts: list[list[Shape]] = []
     start, end, fault, unfinished = -1, 0, None, False
     for mark in marks(source, _BEGIN):
         if mark.start() < end or (mark["bare"] is not None and _TAGS.search(source.text, 0, mark.start())):
             continue
-        if shapes and TURN.search(source.text, end, mark.start()):
+        if parts and TURN.search(source.text, end, mark.start()):
             break
         start = mark.start() if start < 0 else start
         try:
             if source.text.startswith("(", mark.end()):
                 found, end = _bracketed(source, mark)
-                shapes += found
+                parts.append(found)
                 continue
             args, end = _arguments(source, mark.end())
-            shapes.append(Shape(_tool(source, mark["name"]), args, "explicit"))
+            parts.append([Shape(_tool(source, mark["name"]), args, "explicit")])
         except Unreadable as why:
             fault, end = str(why), mark.end()
             break
@@ -77,7 +77,10 @@ def read(source: Source) -> Decision | None:
     if start < 0:
         return None
     unfinished = unfinished or bool(_OPENING.search(source.text, end) and not TURN.search(source.text, end))
-    return decided(shapes, source, dialect="gemma", span=(start, end), fault=fault, unfinished=unfinished)
+    shapes, repairs = different(parts, source)
+    return decided(
+        shapes, source, dialect="gemma", span=(start, end), repairs=repairs, fault=fault, unfinished=unfinished
+    )
 
 
 def _tool(source: Source, name: str) -> str:

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from typing import cast
 
 from micro_agent.decoding.decision import Decision, Repair, ToolCalls
-from micro_agent.decoding.markup.shared import decided
+from micro_agent.decoding.markup.shared import decided, different
 from micro_agent.decoding.prose.stated_order import in_stated_order
 from micro_agent.decoding.pythonic.calls import START, extent, missing
 from micro_agent.decoding.pythonic.positional import extent_of, is_told, python_shapes_at, tool_of
@@ -61,9 +61,9 @@ def read(source: Source) -> Decision | None:
             if text[span[0]] == "[" or (_is_whole(text, span) and _begins(text, span[0], source)):
                 return decided([], source, dialect="pythonic", span=span, fault=str(why))
             continue
-        shapes = [shape for each, _ in read_each for shape in each]
+        shapes, repeated = different([each for each, _ in read_each], source)
         if _counts(shapes, span, source):
-            found[str(shapes)] = span, shapes, [one for _, each in read_each for one in each]
+            found[str(shapes)] = span, shapes, [*repeated, *(one for _, each in read_each for one in each)]
     if len(found) > 1 and (both := _ordered(found, text)) is not None:
         found = both
     if len(found) > 1:

@@ -8,12 +8,13 @@
 import re
 
 from micro_agent.decoding.decision import Decision, Repair
-from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.shared import decided, different, marks
 from micro_agent.decoding.prose.told import LABEL, begins, stands_alone
 from micro_agent.decoding.pythonic.calls import START
 from micro_agent.decoding.pythonic.positional import extent_of, python_shapes_at, tool_of
 from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.scan.ends import holds_json_calls
+from micro_agent.decoding.settle import MAX_CALLS
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
 
@@ -47,22 +48,24 @@ def read(source: Source) -> Decision | None:
     if not any(sign in text for sign in _SIGNS) and not _TOLD.search(text):
         return None
     torn = False
-    shapes: list[Shape] = []
+    parts: list[list[Shape]] = []
     repairs: list[Repair] = []
     for mark in marks(source, _MARKED):
         if mark.start() < end:
             continue
+        if len(parts) > MAX_CALLS:
+            break
         told, unsure = mark["told"] is not None, mark["told"] is not None or mark["word"] is not None
         if unsure and not _names_tool(text, mark.end(), source):
             continue
         if unsure and not (stands_alone if told else begins)(text, mark.start()):
             continue
         begin, end = mark.start() if begin < 0 else begin, mark.end()
-        while call := _CALL.match(text, _skip(_GAP, text, end)):
+        while len(parts) <= MAX_CALLS and (call := _CALL.match(text, _skip(_GAP, text, end))):
             start, stop = _extent(source, call, torn=torn)
             torn = torn or start > call.start()
             if stop is None:
-                return decided(shapes, source, dialect="pythonic", span=(begin, len(text)), unfinished=True)
+                return decided([], source, dialect="pythonic", span=(begin, len(text)), unfinished=True)
             if mark[0].startswith("<|python_tag") and not _is_call(call["name"], source):
                 return None  # code for an interpreter
             try:
@@ -70,14 +73,15 @@ def read(source: Source) -> Decision | None:
             except Unreadable as why:
                 if unsure:
                     return None  # it may show how to call
-                return decided(shapes, source, dialect="pythonic", span=(begin, stop), fault=str(why))
-            shapes += found
+                return decided([], source, dialect="pythonic", span=(begin, stop), fault=str(why))
+            parts.append(found)
             repairs += mended
             end = stop
         end = _skip(_CLOSER, text, end)
+    shapes, repeated = different(parts, source)
     if not shapes or holds_json_calls(text):
         return None
-    return decided(shapes, source, dialect="pythonic", span=(begin, end), repairs=repairs)
+    return decided(shapes, source, dialect="pythonic", span=(begin, end), repairs=[*repeated, *repairs])
 
 
 def _extent(source: Source, call: re.Match[str], *, torn: bool) -> tuple[int, int | None]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from micro_agent.decoding.decision import Decision
 from micro_agent.decoding.markup.plain_input import only_text
-from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.shared import decided, different, marks
 from micro_agent.decoding.markup.tag_bodies import OUTER, Bodies, Body
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.scan.ends import holds_json_calls
@@ -76,7 +76,8 @@ def read(source: Source) -> Decision | None:
         calls += [(opened.start, end)] if body.whole else []
     if not shapes or holds_json_calls(source.text, calls):
         return None
-    return decided(shapes, source, dialect="xml_elements", span=(begin, end), unfinished=not whole)
+    kept, repairs = different([[shape] for shape in shapes], source)
+    return decided(kept, source, dialect="xml_elements", span=(begin, end), repairs=repairs, unfinished=not whole)
 
 
 def _openings(source: Source) -> Iterator[_Opened]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from micro_agent.decoding.arguments import closed_by_markup
 from micro_agent.decoding.decision import Decision, Repair
-from micro_agent.decoding.markup.shared import decided, marks
+from micro_agent.decoding.markup.shared import decided, different, marks
 from micro_agent.decoding.markup.tag_bodies import Bodies
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.scan.ends import Ends, holds_json_calls, tears_off
@@ -58,9 +58,9 @@ def read(source: Source) -> Decision | None:
         end, whole = found.end, whole and found.whole
     if not shapes or holds_json_calls(source.text, reading.values):
         return None
-    return decided(
-        shapes, source, dialect="xml_parameters", span=(begin, end), repairs=reading.repairs, unfinished=not whole
-    )
+    kept, repairs = different([[shape] for shape in shapes], source)
+    repairs += reading.repairs
+    return decided(kept, source, dialect="xml_parameters", span=(begin, end), repairs=repairs, unfinished=not whole)
 
 
 @dataclass(frozen=True, slots=True)

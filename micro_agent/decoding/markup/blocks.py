@@ -75,10 +75,12 @@ def _says_more(text: str, last: Body, mark: re.Match[str], section_end: re.Patte
 
 
 def _decided(source: Source, blocks: Sequence[Body], markup: Markup, foreign: bool) -> Decision | None:
-    span = blocks[0].start, blocks[-1].end
     kept, repairs = _different(source.text, blocks)
+    repeats = len(kept) == 1 < len(blocks) and _again(source.text, blocks)
+    span = blocks[0].start, len(source.text) if repeats else blocks[-1].end
     shapes = [shape for body in kept for shape in body.shapes]
-    unfinished = any(body.unfinished for body in kept) or _begins_another(source.text, blocks[-1], markup)
+    begins = not repeats and _begins_another(source.text, blocks[-1], markup)
+    unfinished = begins or any(body.unfinished for body in kept)
     fault = next((body.fault for body in kept if body.fault), "a part of it is in another form" if foreign else None)
     if not shapes and fault is None and not unfinished:
         if len(kept) == 1 and kept[0].answer and not source.cut_off:
@@ -108,6 +110,11 @@ def _different(text: str, blocks: Sequence[Body]) -> tuple[list[Body], list[Repa
             kept.append(body)
             repairs += body.repairs
     return kept, [*again, *repairs]
+
+
+def _again(text: str, blocks: Sequence[Body]) -> bool:
+    """Whether what follows the last block is what follows the first one, cut off anywhere."""
+    return text.startswith(text[blocks[-1].end :], blocks[0].end)
 
 
 def _begins_another(text: str, last: Body, markup: Markup) -> bool:

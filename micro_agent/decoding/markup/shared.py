@@ -105,6 +105,16 @@ def decided(
     )
 
 
+def different(parts: Sequence[Sequence[Shape]], source: Source) -> tuple[list[Shape], list[Repair]]:
+    """The calls of all ``parts``, without those of a part that was there before, and what to record of that.
+
+    A part is what one marker or one line holds. A list inside it may hold a call twice.
+    """
+    kept = [part for i, part in enumerate(parts) if part not in parts[:i]]
+    repeats = [repair("repetition", source.text, f"{len(kept)} of {len(parts)}")] if len(kept) < len(parts) else []
+    return [shape for part in kept for shape in part], repeats
+
+
 def spoken(source: Source) -> Final | DecodeError:
     """The whole text as the answer, since the calls in it are only spoken of."""
     if source.cut_off:

@@ -21,7 +21,7 @@ _ENDS = {
     "[": re.compile(r"\s*+[,\]]"),
     "{": re.compile(r"\s*+[:,}]"),
 }
-_MAX_STEPS = 4_000
+_MAX_STEPS = 1_000
 _MAX_INNER = 200
 
 

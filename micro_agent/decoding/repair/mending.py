@@ -55,7 +55,8 @@ def mend(text: str, allowance: Allowance, *, guess: bool = True, closing: bool =
     except Unreadable as error:
         reason = error
     cost = len(text) // _FAST + text.count("\\") // 2
-    for kind, read in _READERS[: (len(_READERS) if closing else _QUOTED) if guess else _PLAIN]:
+    readers = _LITERAL + (_QUOTES if guess else ()) + (_BRACKETS if guess and closing else ())
+    for kind, read in readers:
         if not allowance.spend(cost):
             break
         try:
@@ -91,7 +92,9 @@ def repair(kind: str, before: str, after: str) -> Repair:
     return Repair(kind, shorten(before, _SHOWN), shorten(after, _SHOWN))
 
 
-_READERS: tuple[tuple[str, Callable[[str, Allowance], Any]], ...] = (
+_Readers = tuple[tuple[str, Callable[[str, Allowance], Any]], ...]
+
+_LITERAL: _Readers = (
     ("control_characters", control_characters),
     ("escapes", escapes),
     ("trailing_comma", trailing_commas),
@@ -100,6 +103,8 @@ _READERS: tuple[tuple[str, Callable[[str, Allowance], Any]], ...] = (
     ("assignments", assigned),
     ("tripled_quotes", tripled_quotes),
     ("joined", joined),
+)
+_QUOTES: _Readers = (
     ("mixed_quotes", mixed_quotes),
     ("quoted_objects", quoted_objects),
     ("inner_quotes", inner_quotes),
@@ -108,9 +113,9 @@ _READERS: tuple[tuple[str, Callable[[str, Allowance], Any]], ...] = (
     ("stray_signs", stray_signs),
     ("unopened", unopened),
     ("begun_again", begun_again),
+)
+_BRACKETS: _Readers = (
     ("punctuation", punctuation),
     ("json_repair", guessed),
 )
-_PLAIN = 8
-_QUOTED = len(_READERS) - 2
-"""So many of them, the first ones, take quotes as they stand, and so many take brackets as they stand."""
+"""In this order: quotes as they stand; quotes that are lost or too many; brackets that are, at last any guess."""

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 MAX_DEPTH = 64
-_MAX_STEPS = 12_000
+_MAX_STEPS = 6_000
 _PIECE_STEPS = 6
 _MAX_UNCLOSED = 24
 _MAX_PASSED = 400_000

@@ -47,8 +47,8 @@ def test_every_form_of_a_call_is_read(text: str, tools: Tools) -> None:
 def test_a_name_alone_has_no_arguments_and_several_calls_stay_in_order(tools: Tools) -> None:
     assert calls("<tool_call>now</tool_call>", tools) == [ToolCall("now", {})]
     assert [call.name for call in calls(f"{GLM}\n<tool_call>now\n</tool_call>", tools)] == ["search_code", "now"]
-    open_call = GLM.replace("5</arg_value>\n", "5")
-    assert [call.name for call in calls(f"{open_call}{GLM}", tools)] == ["search_code", "search_code"]
+    open_call = GLM.replace("5</arg_value>\n", "6")
+    assert [call.args["max_results"] for call in calls(f"{open_call}{GLM}", tools)] == [6, 5]
 
 
 @pytest.mark.parametrize(
