@@ -47,7 +47,7 @@ def decode(
             repair for each. The loop does without: `micro_agent.tools.prepare` does it there, and says so in the step.
 
     Returns:
-        Calls, a final answer, or an error. It takes under 50 ms for 100 KB of text.
+        Calls, a final answer, or an error.
     """
     offer = Offer(tools, native=native)
     decision = _read(reply, offer)

@@ -30,6 +30,8 @@ class Offer:
     """How many more names are compared with all tools' names, letter by letter, to show the closest."""
 
     _resolved: dict[str, str | None] = field(default_factory=dict[str, str | None], repr=False)
+    # What checking said of each arguments object, by its id: `coerced` needs it again, and checking costs the most of a
+    # clean step. The object is kept with it, so that its id is not given to another one.
     _found: dict[int, tuple[str, dict[str, Any], Accepted | Faults]] = field(
         default_factory=dict[int, tuple[str, dict[str, Any], Accepted | Faults]], repr=False
     )

@@ -9,9 +9,9 @@ It looks for its own markup and nothing else, and returns
 - ``None`` when the text is not in this dialect; also when the markup is there and what it holds is another dialect's
   (``<tool_call>`` holds JSON, XML or arguments by key, depending on the model). Markup that no reader understood is
   an error in the end: `micro_agent.decoding.text` sees to that, a dialect need not;
-- else what `markup.decided` makes of the shapes that it found.
+- else what `markup.shared.decided` makes of the shapes that it found.
 
-Where the calls in the markup are JSON, `blocks.read_json` is the whole reader: a dialect is then two patterns.
+Where the calls in the markup are JSON, `markup.blocks.read_json` is the whole reader: a dialect is then two patterns.
 
 In order of reading: the first decision counts, so a marker that is a prefix of another one comes later, and what has
 no special token (ReAct, names on a line of their own) comes last.

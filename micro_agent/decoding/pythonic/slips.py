@@ -3,7 +3,7 @@
 import re
 from itertools import islice
 
-# Texts and names are set aside as marks (see `python_calls`) where signs are looked at, so that no value can change.
+# Texts and names are set aside as marks (see `pythonic.calls`) where signs are looked at, so that no value can change.
 _SIGN = re.compile(
     r"[][(){}]|\x00s(?P<text>\d+)\x00[ ]?[:=](?!=)|\x00n(?P<name>\d+)\x00[ ]?=(?!=)"
     r"|(?<![\w.\x00])(?P<word>(?!(?:true|false|null|True|False|None)\b)[A-Za-z_][\w-]{0,63}+)[ ]?:"
