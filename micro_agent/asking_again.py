@@ -73,7 +73,7 @@ ASKING: Mapping[Kind, Row] = {
     ),
     "ambiguous": Row(
         "several different objects that each look like a decision",
-        "the same object again counts once; a list, or markup with several calls, is several calls",
+        "the same call again counts once; a list, or markup with several calls, is several calls",
         "Make one decision only. {form}", MALFORMED_DECISION, "AMBIGUOUS", ("sampling",), "malformed",
     ),
     "unknown_tool": Row(

@@ -21,6 +21,8 @@ import re
 
 _REACH = 400
 """Characters before and after a call that are looked at."""
+_NEAR = 200
+"""Characters before a call that hold what is said right before it."""
 _DO = (
     r"(?:runs?|running|calls?|calling|execut(?:e|es|ing)|sends?|sending|us(?:e|es|ing)|invok(?:e|es|ing)|mak(?:e|es|ing)"
     r"|perform(?:s|ing)?|issu(?:e|ing)|writ(?:e|ing))"
@@ -134,13 +136,14 @@ _FENCE_AFTER = re.compile(r"\A\s*+```")
 def is_spoken_of(text: str, span: tuple[int, int]) -> bool:
     """Whether the calls in ``span`` are only spoken of, so that the text is an answer."""
     before, after = _around(text, span)
-    asked = _ASKED.search(before) and (_QUESTION_BEFORE.search(before) or _QUESTION_AFTER.match(after))
-    refused = _REFUSAL.search(before) and _CONDITIONAL.search(before)
-    shown = _SAID_TO_BE_SHOWN.search(after) or (_SHOWN.search(before) and _EXPLAINED.search(after))
+    near = before[-_NEAR:]
+    asked = _ASKED.search(near) and (_QUESTION_BEFORE.search(near) or _QUESTION_AFTER.match(after))
+    refused = _CONDITIONAL.search(near) and _REFUSAL.search(before)
+    shown = _SAID_TO_BE_SHOWN.search(after) or (_SHOWN.search(near) and _EXPLAINED.search(after))
     waits = _WAITS_BEFORE.search(before) or _WAITS_AFTER.search(after)
     posed = _HYPOTHETICAL.search(before) or (_ANY_CALL.search(before) and _PLACEHOLDER.search(text, *span))
     other = posed or _NOT_DONE.search(after) or _IN_COMMAND.search(before) or _is_quoted(before, after)
-    return bool(asked or refused or shown or waits or other or _DIRECTLY_BEFORE.search(before))
+    return bool(asked or refused or shown or waits or other or _DIRECTLY_BEFORE.search(near))
 
 
 def _is_quoted(before: str, after: str) -> bool:
