@@ -4,16 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, decode, decode_text
+from micro_agent.decoding import Final, ModelReply, decode, decode_text
 from micro_agent.tools import Tool
+from tests.decoding.outcomes import reason
 
 Tools = Sequence[Tool]
-
-
-def reason(text: str, tools: Tools, finish: str | None = None) -> str:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, DecodeError), decision
-    return decision.reason
 
 
 @pytest.mark.parametrize(

@@ -6,26 +6,15 @@ from typing import Any
 
 import pytest
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.decoding import Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
+from tests.decoding.outcomes import calls, reason
 
 Tools = Sequence[Tool]
 
 ADD_UP = [ToolCall("calculator", {"expression": "1+1"})]
 CALL = '{"tool": {"name": "calculator", "args": {"expression": "1+1"}}}'
 OTHER = CALL.replace("1+1", "2+2")
-
-
-def calls(text: str, tools: Tools | None) -> list[ToolCall]:
-    decision = decode_text(text, tools)
-    assert isinstance(decision, ToolCalls), decision
-    return decision.calls
-
-
-def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, DecodeError), decision
-    return decision.reason
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,21 @@
 """``<tool_call>name<arg_key>…</arg_key><arg_value>…</arg_value></tool_call>``, as GLM writes it."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.decoding import Final, ToolCall, ToolCalls, decode_text
 from micro_agent.tools import Tool
+from tests.decoding import outcomes
+from tests.decoding.outcomes import reason
 
 Tools = Sequence[Tool]
+calls = partial(outcomes.calls, kind="dialect:argument_pairs")
 GLM = (
     "<tool_call>search_code\n<arg_key>pattern</arg_key>\n<arg_value>x</arg_value>\n"
     "<arg_key>max_results</arg_key>\n<arg_value>5</arg_value>\n</tool_call>"
 )
-
-
-def calls(text: str, tools: Tools | None, finish: str | None = None) -> list[ToolCall]:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, ToolCalls), decision
-    assert decision.repairs[0].kind == "dialect:argument_pairs"
-    return decision.calls
-
-
-def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, DecodeError), decision
-    return decision.reason
 
 
 @pytest.mark.parametrize(

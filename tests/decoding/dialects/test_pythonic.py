@@ -2,30 +2,21 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.decoding import Final, ToolCall, ToolCalls, decode_text
 from micro_agent.tools import Tool
+from tests.decoding import outcomes
+from tests.decoding.outcomes import reason
 
 Read = Callable[..., object]
 Tools = Sequence[Tool]
+calls = partial(outcomes.calls, kind="dialect:pythonic")
 ADD_UP = [ToolCall("calculator", {"expression": "1+1"})]
 CALL = 'calculator(expression="1+1")'
-
-
-def calls(text: str, tools: Tools | None, finish: str | None = None) -> list[ToolCall]:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, ToolCalls), decision
-    assert decision.repairs[0].kind == "dialect:pythonic"
-    return decision.calls
-
-
-def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, DecodeError), decision
-    return decision.reason
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,18 @@
 """Name and arguments as elements; an element with a tool's name counts with that tool's arguments inside only."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.decoding import Final, ToolCall, decode_text
 from micro_agent.tools import Tool
+from tests.decoding import outcomes
+from tests.decoding.outcomes import reason
 
 Read = Callable[..., object]
 Tools = Sequence[Tool]
-
-
-def calls(text: str, tools: Tools | None, finish: str | None = None) -> list[ToolCall]:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, ToolCalls), decision
-    assert decision.repairs[0].kind == "dialect:xml_elements"
-    return decision.calls
-
-
-def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, DecodeError), decision
-    return decision.reason
+calls = partial(outcomes.calls, kind="dialect:xml_elements")
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,21 @@
 """Arguments each in a tag of its own, typed by the schema; a value is never cut short and never completed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.decoding import DecodeError, Final, ToolCall, ToolCalls, decode_text
 from micro_agent.tools import Tool
+from tests.decoding import outcomes
+from tests.decoding.outcomes import reason
 
 Read = Callable[..., object]
 Tools = Sequence[Tool]
 FOUND = [ToolCall("search_code", {"pattern": "x", "max_results": 5})]
 KIND = "dialect:xml_parameters"
-
-
-def calls(text: str, tools: Tools | None, finish: str | None = None) -> list[ToolCall]:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, ToolCalls), decision
-    assert decision.repairs[0].kind == KIND
-    return decision.calls
-
-
-def reason(text: str, tools: Tools | None, finish: str | None = None) -> str:
-    decision = decode(ModelReply(text=text, finish_reason=finish), tools)
-    assert isinstance(decision, DecodeError), decision
-    return decision.reason
+calls = partial(outcomes.calls, kind=KIND)
 
 
 QWEN = (
