@@ -1,51 +1,28 @@
 """What JSON values say: the shapes in which models write a call, and those of a final answer."""
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from micro_agent.decoding.keys import (
+    ARGUMENTS,
+    BESIDE,
+    FINAL_KEYS,
+    FINAL_NAMES,
+    LISTS,
+    NAMES,
+    NEAR_ARGUMENTS,
+    NEAR_NAMES,
+    NOT_TO_DO,
+    SAID,
+    TELLING,
+    THOUGHTS,
+    WRAPPERS,
+    plain,
+)
 from micro_agent.decoding.repair.mending import Unreadable, exact
 
-# Keys are compared without case, ``_``, ``-`` and blanks: ``toolName`` is ``tool_name``.
-NAMES = ("tool", "toolname", "functionname", "selectedtool", "name", "function", "action")
-NEAR_NAMES = (
-    "actionname", "func", "fn", "toolid", "toolchoice", "recipientname", "recipient", "tooltouse", "tooltocall",
-    "usetool", "nexttool", "nexttoolname", "selectedfunction", "functiontocall", "intent", "operation", "method",
-    "call", "command", "api", "service", "skill", "capability",
-)  # fmt: skip
-ARGUMENTS = (
-    "args", "arguments", "parameters", "params", "kwargs", "input", "inputs",
-    "actioninput", "toolinput", "toolargs", "toolarguments",
-)  # fmt: skip
-NEAR_ARGUMENTS = (
-    "arg", "argument", "parameter", "param", "inputdata", "inputparameters", "inputargs", "toolparameters",
-    "toolparams", "toolkwargs", "functionargs", "functionarguments", "functionparameters", "functioninput",
-    "nexttoolargs", "functionarg", "toolarg", "argumentsjson", "actionargs", "actionarguments", "actionparameters",
-    "actionparams", "callargs", "payload",
-)  # fmt: skip
-WRAPPERS = (
-    "tool", "function", "toolcall", "functioncall", "action", "decision", "output", "response",
-    "nextaction", "nextstep", "message", "tooluse", "invoke", "call", "command",
-)  # fmt: skip
-LISTS = ("toolcalls", "tooluses", "functioncalls", "calls", "tools", "actions", "functions", "parts")
-TELLING = frozenset({
-    "toolcall", "toolscall", "functioncall", "calltool", "callfunction", "usetool", "invoketool", "executetool",
-    "runtool",
-})  # fmt: skip
-"""Names of functions that call the tool which their arguments name."""
-FINAL_KEYS = ("final", "final_answer", "answer")
-FINAL_NAMES = frozenset({"final", "final_answer", "final answer", "finalanswer", "answer"})
-_SAID = frozenset({"input", "inputs", "actioninput", "toolinput"})
-_BESIDE = frozenset({"id", "type", "callid", "toolcallid"})
-THOUGHTS = frozenset({"thought", "thoughts", "thinking", "reasoning", "reason", "explanation"})
-_NOT_TO_DO = re.compile(
-    r"example|history|previous|past|done|complete|result|log|available|supported|option|choice|candidate|alternative"
-    r"|suggest|failed|error|schema|defin|forbidden|not"
-)
-"""Keys of lists whose calls are not to be made, or not yet."""
-_SEPARATOR = re.compile(r"[\s_/-]+")
 _MAX_NESTING = 4
 _MAX_LISTED = 100
 """Items of a list that are looked at: far more than may be called in one reply."""
@@ -146,7 +123,7 @@ class _Reading:
         known = self.known
         if known is None or not value:
             return None
-        calls = [key for plainly, key in keys.items() if plainly not in THOUGHTS | _BESIDE and key not in FINAL_KEYS]
+        calls = [key for plainly, key in keys.items() if plainly not in THOUGHTS | BESIDE and key not in FINAL_KEYS]
         if not calls or not all(isinstance(_opened(value[key]), dict) and known(key) for key in calls):
             return None
         return [Shape(key, value[key], "loose") for key in value if key in calls]
@@ -156,7 +133,7 @@ class _Reading:
         key = _first(keys, (key for key in NEAR_NAMES if key in keys and _is_name(value[keys[key]])))
         if self.known is None or key is None or not self.known(value[key]):
             return None
-        beside = [keys[plainly] for plainly in keys if plainly not in _BESIDE | THOUGHTS and keys[plainly] != key]
+        beside = [keys[plainly] for plainly in keys if plainly not in BESIDE | THOUGHTS and keys[plainly] != key]
         return (
             [Shape(value[key], {given: value[given] for given in value if given in beside}, "loose")]
             if beside
@@ -165,9 +142,9 @@ class _Reading:
 
     def _sequence(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
         """``{"steps": [{"click": {…}}, …]}``: calls by name alone in a list, and nothing but a thought beside it."""
-        wrapping = [key for key in keys if key not in THOUGHTS | _BESIDE]
+        wrapping = [key for key in keys if key not in THOUGHTS | BESIDE]
         listed = _opened(value[keys[wrapping[0]]]) if len(wrapping) == 1 else None
-        if not isinstance(listed, list) or _NOT_TO_DO.search(wrapping[0]):
+        if not isinstance(listed, list) or NOT_TO_DO.search(wrapping[0]):
             return None
         found: list[Shape] = []
         for item in cast("list[Any]", listed):
@@ -187,11 +164,6 @@ def _opened(value: Any) -> Any:
         return exact(value)
     except Unreadable:
         return value
-
-
-def plain(key: str) -> str:
-    """A key without case, ``_``, ``-`` and blanks."""
-    return key if key.islower() and key.isalpha() else _SEPARATOR.sub("", key).casefold()
 
 
 def _is_name(value: Any) -> bool:
@@ -214,12 +186,12 @@ def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
     name = value[keys[key]]
     rest_keys = {plainly: given for plainly, given in keys.items() if plainly != key}
     if (arguments := _first(rest_keys, ARGUMENTS)) is not None:
-        return _called(name, _given(value, rest_keys), near=key in NEAR_NAMES, said=plain(arguments) in _SAID)
+        return _called(name, _given(value, rest_keys), near=key in NEAR_NAMES, said=plain(arguments) in SAID)
     if (arguments := _first(rest_keys, NEAR_ARGUMENTS)) is not None:
         return _called(name, value[arguments], near=True)
     if key in NEAR_NAMES:
         return None
-    rest = {given: value[given] for plainly, given in rest_keys.items() if plainly not in _BESIDE | THOUGHTS}
+    rest = {given: value[given] for plainly, given in rest_keys.items() if plainly not in BESIDE | THOUGHTS}
     rest = {given: value[given] for given in value if given in rest and given not in FINAL_KEYS}
     if key in ("tool", "toolname", "functionname", "selectedtool"):
         return Shape(name, rest, "named")
@@ -265,7 +237,7 @@ def final_answer(value: Any) -> str | None:
     known = cast("dict[str, Any]", value)
     if known.get("final") is not None and not isinstance(known["final"], bool):
         return _answer_text(known["final"])
-    said = {key for key, inner in known.items() if inner not in (None, "", [], {})} - THOUGHTS - _BESIDE - {"final"}
+    said = {key for key, inner in known.items() if inner not in (None, "", [], {})} - THOUGHTS - BESIDE - {"final"}
     for key in ("final_answer", "answer"):
         if known.get(key) is not None and said <= {key}:
             return _answer_text(known[key])

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.decoding.decision import Repair
+from micro_agent.decoding.keys import THOUGHTS, plain
 from micro_agent.decoding.repair.mending import Unreadable, exact, mend, repair
 from micro_agent.decoding.scan.scanner import Piece
 from micro_agent.decoding.scan.words import any_case
-from micro_agent.decoding.shapes import THOUGHTS, plain
 from micro_agent.decoding.source import Source
 
 _MAX_OBJECTS = 50

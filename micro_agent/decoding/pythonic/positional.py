@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from micro_agent.decoding.decision import Repair, ToolSpec
+from micro_agent.decoding.keys import TELLING, plain
 from micro_agent.decoding.pythonic.calls import PythonCall, extent, python_calls
 from micro_agent.decoding.pythonic.slips import requoted
 from micro_agent.decoding.repair.mending import Unreadable, repair
-from micro_agent.decoding.shapes import TELLING, Shape, call_shapes, plain
+from micro_agent.decoding.shapes import Shape, call_shapes
 from micro_agent.decoding.source import Source
 
 
