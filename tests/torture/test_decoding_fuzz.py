@@ -29,6 +29,7 @@ pytestmark = pytest.mark.torture
 
 SECONDS = float(os.environ.get("TORTURE_MINUTES", "2")) * 60 / 2
 LIMIT_S = 0.050
+TRIES = 10  # one within the limit is enough: what else the machine does only ever adds
 TRACED = 0.1  # share of the inputs whose lines are looked at
 CUT = 0.1  # share of the inputs that are the start of a seed
 QUICK = 2000  # characters that never take long
@@ -63,7 +64,7 @@ def finding(given: Input) -> str | None:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}"
     if len(given.text) > QUICK and any(
-        all(seconds(reply, given.tools) > LIMIT_S for _ in "123") for reply in given.replies
+        all(seconds(reply, given.tools) > LIMIT_S for _ in range(TRIES)) for reply in given.replies
     ):
         return "over 50 ms"
     if not isinstance(decision, ToolCalls) or given.tools is None:
