@@ -1,6 +1,7 @@
 """Small questions to a model server beside its chat: which models it has, what it says of one. No DSPy here."""
 
 import json
+import time
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from queue import Empty, SimpleQueue
@@ -51,7 +52,7 @@ def _ask(
     url: str, timeout_s: float, headers: dict[str, str], body: Mapping[str, Any] | None,
     replies: "SimpleQueue[tuple[int, bytes] | Exception]",
 ) -> None:  # fmt: skip
-    parts = urlsplit(url)
+    parts, end = urlsplit(url), time.monotonic() + timeout_s  # nobody waits for what comes later
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = connect(parts.hostname or "", parts.port, timeout=timeout_s)
     try:
@@ -61,7 +62,10 @@ def _ask(
             sent = {"Content-Type": "application/json", **headers}
             connection.request("POST", parts.path or "/", body=json.dumps(body).encode(), headers=sent)
         response = connection.getresponse()
-        replies.put((response.status, response.read(MAX_BYTES)))
+        read = bytearray()
+        while (part := response.read1(MAX_BYTES - len(read))) and time.monotonic() < end:
+            read += part
+        replies.put((response.status, bytes(read)))
     except (OSError, HTTPException, ValueError) as error:
         replies.put(error)
     finally:

@@ -185,9 +185,9 @@ def test_an_ollama_that_trickles_is_given_up_as_well() -> None:
 
         def trickle() -> None:
             connection, _ = server.accept()
-            with connection, suppress(OSError):
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
-                for _ in range(100):
+            with connection, suppress(OSError):  # it hangs up in the end
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                for _ in range(100_000):
                     time.sleep(0.05)  # each byte comes in time for the socket, all of them never
                     connection.sendall(b" ")
 
@@ -196,6 +196,7 @@ def test_an_ollama_that_trickles_is_given_up_as_well() -> None:
         with pytest.raises(UnusableError, match=r"not within 0\.3 s"):
             ollama_models(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=0.3)
         thread.join(30)
+        assert not thread.is_alive()
 
 
 def test_https_is_spoken_where_the_url_says_so() -> None:

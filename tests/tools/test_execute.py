@@ -154,7 +154,7 @@ def test_an_async_tool_that_ignores_its_cancellation_does_not_hold_the_caller(
     async def stubborn() -> None:
         for _ in range(2):
             try:
-                await asyncio.sleep(2)
+                await asyncio.sleep(1)
             except asyncio.CancelledError:
                 continue
         finished.set()
