@@ -126,9 +126,7 @@ class Window:
     def _share(self, run: Run, results: int) -> int:
         """Tokens for each of the next turn's results, so that the turns that are planned for will fit."""
         assert self._budget is not None
-        left = (run.limits.get("max_steps") or inf) - self._taken[
-            0
-        ]  # after the last decision nothing is shown any more
+        left = (run.limits.get("max_steps") or inf) - self._taken[0]  # nothing is shown after the last decision
         planned = int(min(FIRST_TURNS + MORE_TURNS * self._trims, self._turns + max(1, left)))
         if self._turns < planned:
             self._turn = max(0, self._budget.most - self.tokens) // (planned - self._turns)
