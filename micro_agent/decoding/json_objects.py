@@ -9,7 +9,7 @@ from typing import Any, cast
 from micro_agent.decoding.arguments import closed
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, ToolCalls
 from micro_agent.decoding.markup.shared import TURN, spoken
-from micro_agent.decoding.prose.examples import is_example
+from micro_agent.decoding.prose.examples import declares, is_example
 from micro_agent.decoding.prose.spoken_of import is_choice, is_spoken_of
 from micro_agent.decoding.prose.stated_order import in_stated_order
 from micro_agent.decoding.repair.mending import Unreadable, mend, repair
@@ -120,10 +120,12 @@ def _settled(survey: Survey, source: Source) -> tuple[list[tuple[Piece, Decision
 
 def _judged(piece: Piece, shapes: Sequence[Shape], source: Source) -> Decision | None:
     decision = settle(shapes, source.offer)
-    may_illustrate = isinstance(decision, DecodeError) and (
-        decision.reason == "unknown_tool" or all(shape.strength == "described" for shape in shapes)
-    )
-    if may_illustrate and (_illustrates(piece, source) or _is_example(piece, source) or _is_named_only(piece, source)):
+    described = all(shape.strength == "described" for shape in shapes)
+    if not isinstance(decision, DecodeError) or not (described or decision.reason == "unknown_tool"):
+        return decision
+    if described and declares(source.text, piece.start):
+        return None
+    if _illustrates(piece, source) or _is_example(piece, source) or _is_named_only(piece, source):
         return None
     return decision
 

@@ -77,7 +77,7 @@ class _Reading:
             if isinstance(listed, dict):
                 return self.shapes(listed, nesting - 1)
         if (found := _shape(given, keys)) is not None:
-            return self._told(found, nesting) or [found]
+            return self._told(found, nesting) or [self._disputed(found, given, keys) or found]
         return (
             self._wrapped(given, keys, nesting)
             or self._named_by_key(given, keys)
@@ -85,6 +85,14 @@ class _Reading:
             or self._flat(given, keys)
             or self._sequence(given, keys)
         )
+
+    def _disputed(self, shape: Shape, value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
+        """A shape of no tool, where another key names another tool and the arguments stand apart."""
+        if self.known is None or shape.strength not in ("explicit", "near"):
+            return None
+        said = [value[keys[key]] for key in (*NAMES, *NEAR_NAMES) if key in keys and _is_name(value[keys[key]])]
+        named = {plain(name): name for name in said if self.known(name)}
+        return Shape(" or ".join(named.values()), shape.args, shape.strength) if len(named) > 1 else None
 
     def _told(self, shape: Shape, nesting: int) -> list[Shape] | None:
         """What ``{"method": "tools/call", "params": {"name": …, "arguments": …}}`` speaks of, where that is no tool."""
@@ -95,7 +103,7 @@ class _Reading:
 
     def _all(self, values: list[Any], nesting: int) -> list[Shape] | None:
         """The calls of a list when it holds nothing else than calls (and a final answer, which they outrank)."""
-        values = [value for value in map(_opened, values[:_MAX_LISTED]) if final_answer(value) is None]
+        values = [value for value in map(_opened, values[:_MAX_LISTED]) if not _is_said(value)]
         if len(values) == 1 and isinstance(values[0], list) and nesting:
             return self._all(cast("list[Any]", values[0]), nesting - 1)
         found = [self.shapes(value, nesting - 1) if isinstance(value, dict) else None for value in values]
@@ -154,6 +162,16 @@ class _Reading:
                 return None
             found += shapes
         return found or None
+
+
+def _is_said(value: Any) -> bool:
+    """Whether an item of a list is a final answer, or what is said beside a call in the form of Anthropic's blocks."""
+    block = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return final_answer(value) is not None or (
+        block.get("type") in ("text", "thinking")
+        and "name" not in block
+        and set() < block.keys() & {"text", "thinking"}
+    )
 
 
 def _opened(value: Any) -> Any:

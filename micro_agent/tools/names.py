@@ -25,6 +25,7 @@ _KIND = re.compile(r"(?:[\s_-]+\(?(?i:tool|function|func)|(?<=[a-z0-9])(?:Tool|F
 _GLUED = re.compile(r"(?<=[a-z0-9])(?:commentary|analysis|json)$")
 # repo.search, mcp:fs:read, repo_browser/open, mcp__fs__read
 _STEP = re.compile(r"(?:[.:/\\#]|__|->)+")
+_WORD_END = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _METHOD = re.compile(r"\d+|call|run|invoke|execute", re.IGNORECASE)
 _AROUND = " \t\r\n\"'`*“”‘’"
 _MAX_CHARS = 200
@@ -70,13 +71,15 @@ def resolve(names: Iterable[str], name: str) -> str | None:
 class _Known:
     """The tools' names by what is compared, since a reply may hold a hundred names and there may be hundreds of tools.
 
-    ``keys`` has them as they are, ``told`` without the words that say what a tool is, ``ends`` by each of their ends.
+    ``keys`` has them as they are, ``told`` without the words that say what a tool is, ``ends`` by what is left behind
+    each namespace, ``words`` by what is left behind each word.
     """
 
     names: frozenset[str]
     keys: Mapping[str, frozenset[str]]
     told: Mapping[str, frozenset[str]]
     ends: Mapping[str, frozenset[str]]
+    words: Mapping[str, frozenset[str]]
 
 
 @lru_cache(maxsize=8)
@@ -86,6 +89,7 @@ def _known(names: tuple[str, ...]) -> _Known:
         _by({name: {_key(name)} for name in names}),
         _by({name: {_key(_told(name))} for name in names}),
         _by({name: _ends(_STEP.split(name)) for name in names}),
+        _by({name: _ends(_WORD_END.split(name)) for name in names}),
     )
 
 
@@ -127,7 +131,9 @@ def _at_the_end(known: _Known, name: str) -> frozenset[str]:
     whole = _key("".join(steps))
     if not whole:
         return frozenset()
-    found = known.ends.get(whole, frozenset[str]()).union(*(known.keys.get(end, ()) for end in _ends(steps)))
+    shorter = known.ends.get(whole, frozenset[str]())
+    rivals = known.words.get(whole, frozenset[str]()) if shorter else shorter
+    found = shorter.union(rivals, *(known.keys.get(end, ()) for end in _ends(steps)))
     return found | _fitting(known, steps[:-1]) if found else found
 
 

@@ -95,6 +95,19 @@ def test_a_tool_with_a_namespace_of_its_own_is_meant_without_it_and_never_by_ano
     assert resolve(["fs__open", "git.push", "hg.push", "search_tool"], name) == meant
 
 
+@pytest.mark.parametrize(
+    ("known", "meant"),
+    [
+        (["wiki.search", "get_forecast"], "wiki.search"),
+        (["wiki.search", "vector_search"], None),
+        (["wiki.search", "vectorSearch"], None),
+        (["wiki.search", "research"], "wiki.search"),
+    ],
+)
+def test_a_namespace_is_left_out_only_where_no_other_tool_ends_in_the_word(known: list[str], meant: str | None) -> None:
+    assert resolve(known, "search") == meant
+
+
 WORDS = st.lists(st.text("abcAB", min_size=1, max_size=3), min_size=1, max_size=3)
 
 

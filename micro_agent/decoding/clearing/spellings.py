@@ -136,7 +136,8 @@ def respelled(text: str, names: Iterable[str]) -> str | None:
     """
     if _JSON.match(text) or text.count("<") > _MAX_OPEN:
         return None
-    again = html.unescape(text) if "&lt;" in text and _is_escaped(text, names) else text
+    escaped = ("&lt;" in text and _is_escaped(text, names)) or ("&quot;" in text and '"' not in text)
+    again = html.unescape(text) if escaped else text
     if "[>[" in again and _SENTINEL_CALL.search(again):
         again = _SENTINEL.sub("", again)
     lowered = again.lower()

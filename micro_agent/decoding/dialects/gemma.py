@@ -39,6 +39,8 @@ _TOKEN = re.compile(
 )
 # Models leave out the opening delimiter of a text; a key in it would be the next argument.
 _UNOPENED = re.compile(rf'\s*+(?P<text>[^\s{{}}\[\]<>"][^{{}}\[\]<>"]{{0,2000}}+){_DELIMITER}(?=\s*+[,}}\]])')
+# Or they take a quote for it.
+_HALF_QUOTED = re.compile(rf"\s*+'(?P<text>[^'\n]{{0,2000}}+)'{_DELIMITER}(?=\s*+[,}}\]])")
 _KEY = re.compile(r",\s*+\w++\s*+[:=]")
 _ASSIGNED = re.compile(r"\s*+[\"']?(?P<key>[A-Za-z_][\w-]{0,63}+)[\"']?\s*+=(?![=>])")
 # Or the closing one of the last text: what closes the call says where it ends.
@@ -117,7 +119,12 @@ def _translated(text: str, start: int) -> tuple[list[str], str, int, bool]:
     parts: list[str] = []
     missing: list[str] = []
     at, whole = start, False
-    while len(parts) < _MAX_TOKENS and (token := _TOKEN.match(text, at)) is not None and token["end"] is None:
+    while len(parts) < _MAX_TOKENS:
+        if parts[-1:] == [":"] and (half := _HALF_QUOTED.match(text, at)) is not None:
+            parts.append(json.dumps(half["text"]))
+            at, whole = half.end(), True
+        if (token := _TOKEN.match(text, at)) is None or token["end"] is not None:
+            break
         assigned = _ASSIGNED.match(text, at) if missing[-1:] == ["}"] and parts[-1] in "{," else None
         if assigned is not None:
             parts += [json.dumps(assigned["key"]), ":"]

@@ -90,7 +90,7 @@ class _Reading:
                 break
             start, key = opened.end(), opened["key"]
             stop, at = self._value(start, name)
-            said = text[start:stop] if _VALUE_END.match(text, stop) else _without_own_end(text[start:stop], key)
+            said = text[start:stop] if _VALUE_END.match(text, stop) else _without_end(text[start:stop], key)
             if at < 0 or not (said.strip() or _VALUE_END.match(text, stop)):  # it may have been cut off
                 return _Found(Shape(mark["name"], args, "explicit"), len(text), whole=False)
             value = self._typed(said, name or "", key, opened["text"])
@@ -171,7 +171,10 @@ def _after_blanks(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _without_own_end(said: str, key: str) -> str:
-    """A value that ``</key>`` ends instead of the closing tag of a parameter, without that."""
+def _without_end(said: str, key: str) -> str:
+    """A value that the closing tag of a parameter does not end: without ``</key>``, and trimmed if it is one line."""
     own = f"</{key}>"
-    return said.rstrip().removesuffix(own) if said.rstrip().endswith(own) and f"<{key}>" not in said else said
+    if said.rstrip().endswith(own) and f"<{key}>" not in said:
+        return said.rstrip().removesuffix(own)
+    line = said.strip()
+    return said if "\n" in line else line

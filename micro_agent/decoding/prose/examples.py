@@ -25,6 +25,10 @@ _BETWEEN_TAGS = re.compile(
 )
 _STRUCTURE = re.compile(r"""[{\[(]\s*+["'{\[]|["']\s*+:""")
 _HEADER = re.compile(r"(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{1,20}\s*+)?\Z")
+_GOES_ON = re.compile(r"[\s,;:)]{0,3}[a-z]")
+_DECLARED = re.compile(
+    r"\b(?:declar|defin|describ|regist)\w*|\b(?:schema|specification|signature)s?\b|`tools`", re.IGNORECASE
+)
 _REACH = 300
 """Characters of a sentence that are looked at on either side."""
 _HEAD = 2000
@@ -42,7 +46,9 @@ def is_example(text: str, span: tuple[int, int], names: Iterable[str]) -> bool:
     shown = text[slice(*span)]
     if any(says(shown, name) for name in names):
         return False
-    return is_fenced(text, span) or (bool(_PLACEHOLDER.search(shown[:_HEAD])) and _has_prose(text, span))
+    if is_fenced(text, span) or _is_quoted(text, span):
+        return True
+    return bool(_PLACEHOLDER.search(shown[:_HEAD])) and _has_prose(text, span)
 
 
 def is_mention(text: str, mark: re.Match[str], names: Iterable[str]) -> bool:
@@ -63,6 +69,19 @@ def is_mention(text: str, mark: re.Match[str], names: Iterable[str]) -> bool:
 def says(text: str, name: str) -> bool:
     """Whether ``name`` is a word of ``text``."""
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _is_quoted(text: str, span: tuple[int, int]) -> bool:
+    """Whether what is in ``span`` stands in inline code that the words of one sentence go around."""
+    before = text[text.rfind("\n", 0, span[0]) + 1 : span[0]]
+    after = text[span[1] :].partition("\n")[0]
+    quoted = before.count("`") % 2 == 1 and "`" in after
+    return quoted and bool(_WORD.search(before) and _GOES_ON.match(after, after.index("`") + 1))
+
+
+def declares(text: str, start: int) -> bool:
+    """Whether the text before ``start`` says that a tool is declared there."""
+    return _DECLARED.search(text[max(0, start - _REACH) : start]) is not None
 
 
 def is_fenced(text: str, span: tuple[int, int]) -> bool:

@@ -83,6 +83,8 @@ _WAITS_BEFORE = _any(
     r"\b(?:if|once|when|after|until|unless|as soon as) you "
     r"(?:confirm|approve|agree|allow|permit|consent|give (?:me )?(?:your|the) )",
     r"\bwith your (?:permission|approval|confirmation|consent)\b",
+    r"\bwait(?:ing)? for (?:you to (?:confirm|approve|agree)|(?:you|the user)(?:r|['’]s) "
+    r"(?:confirmation|approval|permission|consent|go-ahead|okay|ok))\b",
 )
 _WAITS_AFTER = _any(
     r"\bplease (?:first )?(?:confirm|approve)\b(?! (?:that|whether|the|your)\b)",
