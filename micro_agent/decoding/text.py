@@ -14,7 +14,7 @@ from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCall
 from micro_agent.decoding.dialects import unread
 from micro_agent.decoding.markup.shared import without_quoted_markup
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair.guessing import texts
+from micro_agent.decoding.repair.guessing import keys, texts
 from micro_agent.decoding.repair.mending import Unreadable, exact, repair
 from micro_agent.decoding.scan.data import Data
 from micro_agent.decoding.settle import error
@@ -77,7 +77,7 @@ def _keeps(found: Decision, text: str) -> bool:
     """Whether what was read in the respelled text is what the model wrote."""
     if isinstance(found, ToolCalls):
         plain = html.unescape(text)
-        said = (value for call in found.calls for value in texts(call.args))
+        said = (part for call in found.calls for part in (*texts(call.args), *keys(call.args)))
         return all(stands_in(value, text) or stands_in(value, plain) for value in said)
     return isinstance(found, Final) and found.answer in text
 

@@ -4,21 +4,22 @@ import html
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, cast
 
 from micro_agent.decoding import ToolCall, ToolCalls
 from micro_agent.tools import Ready, Tool, prepare
 
 ESCAPE = re.compile(r"\\(?:u\{?([0-9a-fA-F]{4})\}?|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
-LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+JSON_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+LETTERS = {**JSON_LETTERS, "a": "\a", "v": "\v"}
 NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][-+]?\d+)?")
 VALUES_CHECKED = 3000  # characters of a text: the decoder checks a limited number of values against schemas
 
 
-def unescaped(text: str) -> str:
+def unescaped(text: str, letters: Mapping[str, str] = LETTERS) -> str:
     """``text`` without one level of the escapes that JSON and Python have."""
 
     def character(found: re.Match[str]) -> str:
@@ -26,9 +27,12 @@ def unescaped(text: str) -> str:
         if coded or found[4]:
             code = int(coded, 16) if coded else int(found[4], 8)
             return chr(code) if code < sys.maxunicode else found[0]
-        return LETTERS.get(found[5], found[5])
+        return letters.get(found[5], found[5])
 
     return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+CHANGES = (unescaped, partial(unescaped, letters=JSON_LETTERS), html.unescape)
 
 
 @cache
@@ -78,7 +82,7 @@ class Readings:
     def texts(self) -> list[str]:
         found = level = [self.text]
         for _ in range(3):
-            level = [change(part) for part in level for change in (unescaped, html.unescape)]
+            level = [change(part) for part in level for change in CHANGES]
             level = [part for part in dict.fromkeys(level) if part not in found]
             found = found + level
         return found

@@ -34,7 +34,7 @@ def guessed(text: str, allowance: Allowance) -> Any:
         raise Unreadable("not within the reach of json_repair") from None
     if _meaning(json.dumps(value)) not in (_meaning(legal), _meaning(_without_comments(legal))):
         raise Unreadable("json_repair loses part of it")
-    if not all(_KEY.fullmatch(key) for key in _keys(value)):
+    if not all(_KEY.fullmatch(key) for key in keys(value)):
         raise Unreadable("json_repair takes a text for a key")
     if (text.lstrip()[:1] == "{") is not isinstance(value, dict) or _empty(value) > len(_EMPTY.findall(legal)):
         raise Unreadable("json_repair makes something up")
@@ -63,7 +63,7 @@ _EMPTY = re.compile(r"""(?<!["'])(?:""|''|“”|‘’)(?!["'])""")
 _KEY = re.compile(r"[\w$@.:-]+(?: [\w$@.:-]+){0,5}")
 
 
-def _keys(value: Any) -> Iterable[str]:
+def keys(value: Any) -> Iterable[str]:
     """All keys in a JSON value."""
     waiting = [value]
     while waiting:

@@ -135,6 +135,12 @@ def test_a_value_that_is_markup_and_nothing_else_is_kept(inside: str, read: Read
         assert read(text) in ([("calculator", {"expression": inside})], "malformed")
 
 
+def test_a_key_stays_as_it_is(read: Read) -> None:
+    args = '{"a<start_function_call>s": 1}'
+    text = f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>store\n```json\n{args}\n```<｜tool▁call▁end｜>"
+    assert read(text) == [("store", {"a<start_function_call>s": 1})]
+
+
 def test_a_respelled_call_that_is_torn_is_an_error(read: Read) -> None:
     assert read(dsml("‖", "‖")[:-90]) == "malformed"
     assert read(dsml("‖", "‖")[:-90], "length") == "cut_off"
