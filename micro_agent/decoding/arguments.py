@@ -5,6 +5,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
 
+from micro_agent.decoding.clearing.loops import is_loop
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.repair.guessing import texts
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend, repair
@@ -56,6 +57,8 @@ def _read(text: str, allowance: Allowance) -> tuple[Any, list[Repair]]:
         return None, []
     with suppress(Unreadable):
         return exact(text), []
+    if is_loop(text):
+        raise Unreadable("it says the same again and again")
     found = pieces(text)
     if not found or not found[0].text.startswith("{"):
         raise Unreadable("no JSON object in it")

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 from micro_agent.decoding import dialects, json_strings
-from micro_agent.decoding.clearing.loops import beginning, is_loop, once
+from micro_agent.decoding.clearing.loops import MAX_READ, beginning, is_loop, once
 from micro_agent.decoding.clearing.spellings import respelled, stands_in
 from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
@@ -57,9 +57,11 @@ def _is_json(text: str) -> bool:
 
 def _repeated(text: str, offer: Offer) -> Decision | None:
     """The decision that a reply repeats until the token limit."""
+    left = 2 * MAX_READ
     for said in once(text):
-        found = _read(said, "length", offer)
-        if not isinstance(found, DecodeError):
+        left -= len(said)
+        found = _read(said, "length", offer) if left >= 0 else None
+        if isinstance(found, ToolCalls | Final):
             return replace(found, repairs=[repair("repetition", text, said), *found.repairs])
     return None
 

@@ -60,6 +60,7 @@ WHOLE = {
     "quotes": '{"tool": ' + '"' * SIZE,
     "escaped quotes": "{'tool': '" + "\\'" * (SIZE // 2),
     "illegal escapes": '{"tool": "store", "args": {"x": "' + "\\d" * (SIZE // 2) + '"}}',
+    "texts with a backslash in one": '{"tool": {"name": "\\d", "args": {"x": "' + 'D"' * (SIZE // 2),
     "blanks": '{"tool": ' + " " * SIZE + "}",
     "commas": '{"tool":' + "," * SIZE + "}",
     "comments": '{"tool": "now" /*' + "/*" * (SIZE // 2) + "}",

@@ -35,6 +35,7 @@ _CLOSING = re.compile(
     r"|\[/[A-Z_]{1,30}\]|<\w{1,20}\|>"
 )
 _WORD = re.compile(r"\w")
+_MAX_LINE = 4000
 
 
 def marks(source: Source, begin: re.Pattern[str]) -> list[re.Match[str]]:
@@ -45,11 +46,11 @@ def marks(source: Source, begin: re.Pattern[str]) -> list[re.Match[str]]:
 
 def in_inline_code(text: str, at: int) -> bool:
     """Whether ``at`` is between two backticks of one line in a text that says more than what is between them."""
-    line = text.rfind("\n", 0, at) + 1
+    line = text.rfind("\n", max(0, at - _MAX_LINE), at) + 1 or max(0, at - _MAX_LINE)
     if text.find("`", line, at) < 0:
         return False
-    end = text.find("\n", at)
-    before, after = text[line:at].replace("```", ""), text[at : end if end >= 0 else len(text)].replace("```", "")
+    end = text.find("\n", at, at + _MAX_LINE)
+    before, after = text[line:at].replace("```", ""), text[at : end if end >= 0 else at + _MAX_LINE].replace("```", "")
     if before.count("`") % 2 == 0 or "`" not in after:
         return False
     return bool(_WORD.search(text[:line] + before[: before.rindex("`")]) or _WORD.search(after, after.index("`")))

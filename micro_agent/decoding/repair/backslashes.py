@@ -16,6 +16,7 @@ import re
 from micro_agent.decoding.repair.strict import Unreadable
 
 _MAX_BACKSLASHES = 5000
+_MAX_QUOTES = 10_000
 
 _LEGAL = re.compile(r'(?:[^\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _PART = re.compile(
@@ -42,8 +43,8 @@ def legal_escapes(text: str) -> str:
     """
     if len(text) == _LEGAL.match(text).end():  # pyright: ignore[reportOptionalMemberAccess] it matches nothing as well
         return text
-    if text.count("\\") > _MAX_BACKSLASHES:
-        raise Unreadable("too many backslashes")
+    if text.count("\\") > _MAX_BACKSLASHES or text.count('"') > _MAX_QUOTES:
+        raise Unreadable("too many backslashes, or texts that they may be in")
     return _PART.sub(_part, text)
 
 

@@ -39,9 +39,9 @@ _TRAILING_COMMA = re.compile(rf"({STRING})|,(?=\s*+[}}\]])", re.DOTALL)
 
 def trailing_commas(text: str, _: Allowance) -> Any:
     """Commas before a closing bracket."""
-    legal = legal_escapes(text)
-    if not _COMMA_LAST.search(legal):
+    if not _COMMA_LAST.search(text):
         raise Unreadable("nothing to change")
+    legal = legal_escapes(text)
     without = _TRAILING_COMMA.sub(lambda match: match[1] or "", legal)
     return changed(without if without != legal else None)
 
