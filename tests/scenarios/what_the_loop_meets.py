@@ -85,6 +85,18 @@ def _missing(turn: Turn) -> Reply | None:
     return _asks(turn, "write_note", {"title": "Shopping"}) if turn.call else None
 
 
+def _announced(turn: Turn) -> Reply | None:
+    return text(f"Sure! Let me use the {turn.call.name} tool for that.") if turn.call else None
+
+
+def _intent(turn: Turn) -> Reply | None:
+    return text("I'll look that up for you:") if turn.call else None
+
+
+def _echo(turn: Turn) -> Reply:
+    return text(turn.task.question)
+
+
 def _talk(turn: Turn) -> Reply | None:
     """The object, when it is time to answer."""
     return text(f"The tool said it. {turn.task.answer}") if turn.call is None and turn.mode == "native" else None
@@ -114,6 +126,12 @@ def scenarios() -> Iterator[Scenario]:
         PART, "finishing without the required tool", _guess, PRODUCT, STREAMS, readable=False,
         ends=frozenset({"policy"}), built_in=True,
     )  # fmt: skip
+    for name, says in (
+        ("a call announced by name and not made", _announced),
+        ("a call announced and not made", _intent),
+        ("the question again", _echo),
+    ):
+        yield Scenario(PART, name, says, WEATHER, BOTH, readable=False, ends=frozenset({"policy"}))
     yield Scenario(PART, "several calls at once", _several, TWO, BOTH)
     yield Scenario(
         PART, "several calls at once, one of them bad", _one_of_two_is_bad, TWO, (NATIVE,), readable="either"

@@ -4,22 +4,22 @@ import html
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any, cast
 
 from micro_agent.decoding import ToolCall, ToolCalls
 from micro_agent.tools import Ready, Tool, prepare
 
 ESCAPE = re.compile(r"\\(?:u\{?([0-9a-fA-F]{4})\}?|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
-JSON_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-LETTERS = {**JSON_LETTERS, "a": "\a", "v": "\v"}
+JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][-+]?\d+)?")
 VALUES_CHECKED = 3000  # characters of a text: the decoder checks a limited number of values against schemas
 
 
-def unescaped(text: str, letters: Mapping[str, str] = LETTERS) -> str:
+def unescaped(text: str) -> str:
     """``text`` without one level of the escapes that JSON and Python have."""
 
     def character(found: re.Match[str]) -> str:
@@ -27,12 +27,24 @@ def unescaped(text: str, letters: Mapping[str, str] = LETTERS) -> str:
         if coded or found[4]:
             code = int(coded, 16) if coded else int(found[4], 8)
             return chr(code) if code < sys.maxunicode else found[0]
-        return letters.get(found[5], found[5])
+        return LETTERS.get(found[5], found[5])
 
-    return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole(ESCAPE.sub(character, text))
 
 
-CHANGES = (unescaped, partial(unescaped, letters=JSON_LETTERS), html.unescape)
+def json_unescaped(text: str) -> str:
+    """The same for those that JSON has; any other backslash is one."""
+    return whole(
+        JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else LETTERS.get(found[2], found[2]), text)
+    )
+
+
+def whole(text: str) -> str:
+    """``text`` with each pair of surrogates as the character that they are."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+CHANGES = (unescaped, json_unescaped, html.unescape)
 
 
 @cache
