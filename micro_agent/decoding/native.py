@@ -20,7 +20,10 @@ def read_calls(reply: ModelReply, offer: Offer) -> ToolCalls | DecodeError:
         return error("cut_off", seen, offer, offer.resolve(reply.calls[-1].name))
     calls: list[ToolCall] = []
     repairs: list[Repair] = []
-    for raw in reply.calls:
+    for index, raw in enumerate(reply.calls):
+        if raw.id and raw in reply.calls[:index]:
+            repairs.append(repair("repetition", raw.name, raw.id))
+            continue
         if not raw.name.strip():
             return error("malformed", "A tool call without a name.", offer)
         name = offer.resolve(raw.name) or raw.name

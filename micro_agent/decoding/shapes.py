@@ -253,8 +253,10 @@ def final_answer(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
     known = cast("dict[str, Any]", value)
-    if known.get("final") is not None and not isinstance(known["final"], bool):
-        return _answer_text(known["final"])
+    if "final" in known and not isinstance(known["final"], bool):
+        beside = any(inner not in (None, {}) for key, inner in known.items() if plain(key) not in {*THOUGHTS, "final"})
+        if known["final"] is not None or not beside:
+            return _answer_text(known["final"])
     said = {key for key, inner in known.items() if inner not in (None, "", [], {})} - THOUGHTS - BESIDE - {"final"}
     for key in ("final_answer", "answer"):
         if known.get(key) is not None and said <= {key}:
@@ -272,7 +274,12 @@ def final_call(shape: Shape) -> str | None:
 def _answer_text(value: Any) -> str:
     if isinstance(value, dict):
         known = cast("dict[str, Any]", value)
-        for key in ("answer", "final_answer", "text", "content", "response"):
+        for key in ("answer", "final_answer", "final", "text", "content", "response"):
             if key in known:
                 return _answer_text(known[key])
-    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if value is None or value == {}:
+        return ""
+    if isinstance(value, str):
+        again = final_answer(_opened(value))
+        return value.strip() if again is None else again
+    return json.dumps(value, ensure_ascii=False)

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 from micro_agent.decoding import dialects, json_strings
+from micro_agent.decoding.answers import checked
 from micro_agent.decoding.clearing.loops import MAX_READ, beginning, is_loop, once
 from micro_agent.decoding.clearing.spellings import respelled, stands_in
 from micro_agent.decoding.clearing.thinking import spoken
@@ -30,7 +31,12 @@ def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     if is_loop(text) and not _is_json(text):
         return _in_loop(text, offer)
     repeated = _repeated(text, offer) if finish_reason == "length" else None
-    return repeated or _read(text, finish_reason, offer)
+    found = repeated or _read(text, finish_reason, offer)
+    if not isinstance(found, Final):
+        return found
+    if finish_reason == "content_filter":
+        return error("refused", "An answer that the content filter of the server cut off.", offer)
+    return checked(found, text, lambda answer: _first(Source(answer, cut_off=False, offer=offer)), offer)
 
 
 def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:

@@ -81,4 +81,4 @@ def test_text_that_the_token_limit_cut_off_is_no_answer(tools: Tools) -> None:
 
 def test_a_filtered_reply_is_refused(tools: Tools) -> None:
     assert reason("", tools, "content_filter") == "refused"
-    assert decode(ModelReply(text="No.", finish_reason="content_filter"), tools) == Final("No.")
+    assert reason("The order is 5", tools, "content_filter") == "refused"

@@ -16,7 +16,8 @@ _NEXT_TURN = re.compile(
 )
 _TURN_SIGNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|start|>", "<|from|>")
 _HEAD = re.compile(
-    r"\s++|<s>|<bos>|<\|begin_of_text\|>|<\|CHATBOT_TOKEN\|>|<\|START_(?:RESPONSE|TEXT)\|>|<\|assistant\|>"
+    r"\s++|\Aassistant(?=[ \t]*\n[ \t]*\n)|<s>|<bos>|<\|begin_of_text\|>|<\|CHATBOT_TOKEN\|>"
+    r"|<\|START_(?:RESPONSE|TEXT)\|>|<\|assistant\|>"
     r"|<\|im_start\|>\s*+assistant\b|<start_of_turn>\s*+model\b|<\|start_header_id\|>\s*+assistant\s*+<\|end_header_id\|>"
     r"|(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+(?:final|commentary)\b[^<]{0,40}"
     r"(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
