@@ -41,25 +41,43 @@ def read(source: Source) -> Decision | None:
         tail = None  # the same object over and over, the last one cut off
     imagined = TURN.search(source.text, calls[0][0].end) if calls else None
     stop = imagined.start() if imagined else len(source.text)  # what follows was decided without a result
-    calls = [one for one in calls if one[0].start < stop]
+    calls, again = _different([one for one in calls if one[0].start < stop], source)
+    repeated = [*survey.repeated, *again]
     tail = tail if tail is None or tail.start < stop else None
     broken = [one for one in survey.broken if one[0].start < stop and not _is_example(one[0], source)]
     attempts = len(calls) + len(broken) + (tail is not None)
     if attempts == len(calls) and calls and not rivals and _is_spoken_of(calls, source):
         return spoken(source)
     if attempts == len(calls) > 1 and not rivals and (listed := _side_by_side(calls, source)) is not None:
-        return _with(listed, survey.repeated)
+        return _with(listed, repeated)
     if attempts > 1 or (attempts and rivals):
         seen = f"{attempts + rivals} different objects that look like a decision."
         return error("cut_off" if tail is not None and source.cut_off else "ambiguous", seen, source.offer)
     if calls:
-        return _chosen(calls[0], source) or _with(calls[0][1], survey.repeated)
+        return _chosen(calls[0], source) or _with(calls[0][1], repeated)
     if tail is not None:
         closed_up = _unclosed(tail, source)
         return spoken(source) if _is_spoken_of([(tail, closed_up)], source) else closed_up
     if broken:
         return _widened(broken[0][0], source) or _unreadable(*broken[0], source)
     return _final(survey, source)
+
+
+def _different(
+    calls: Sequence[tuple[Piece, Decision]], source: Source
+) -> tuple[list[tuple[Piece, Decision]], list[Repair]]:
+    """The decisions without those that say the same as one before, in whatever spelling."""
+    said = [_said(decision, source) for _, decision in calls]
+    kept = [one for index, one in enumerate(calls) if said[index] not in said[:index]]
+    again = [repair("repetition", source.text, f"{len(kept)} of {len(calls)}")] if len(kept) < len(calls) else []
+    return kept, again
+
+
+def _said(decision: Decision, source: Source) -> Any:
+    """What a decision comes to: its calls as the tools get them, the answer."""
+    if isinstance(decision, ToolCalls):
+        return [(call.name, source.offer.coerced(call.name, call.args)[0]) for call in decision.calls]
+    return decision.answer if isinstance(decision, Final) else decision
 
 
 def _is_spoken_of(calls: Sequence[tuple[Piece, Decision]], source: Source) -> bool:

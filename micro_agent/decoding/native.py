@@ -1,10 +1,12 @@
 """The tool calls that came over the wire as such."""
 
+from typing import Any
+
 from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import DecodeError, ModelReply, RawCall, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.repair.mending import Unreadable, exact, repair
-from micro_agent.decoding.settle import error
+from micro_agent.decoding.settle import arguments_of, error
 from micro_agent.decoding.wording import shorten
 
 
@@ -28,13 +30,28 @@ def read_calls(reply: ModelReply, offer: Offer) -> ToolCalls | DecodeError:
             return error("malformed", "A tool call without a name.", offer)
         name = offer.resolve(raw.name) or raw.name
         try:
-            args, mended = read_arguments(raw.arguments, offer.allowance)
+            args, mended = _arguments(raw, name, offer)
         except Unreadable as why:
             seen = f"A call of {_shown(raw)} whose arguments cannot be read: {why}."
             return error("malformed", seen, offer, name)
         calls.append(ToolCall(name, args, raw.id or None))
         repairs += [repair("tool_name", raw.name, name), *mended] if name != raw.name else mended
     return ToolCalls(calls, repairs)
+
+
+def _arguments(raw: RawCall, name: str, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
+    """The arguments; those of a tool there is also where they stand in a list or in a whole call.
+
+    Raises:
+        Unreadable: There is no object.
+    """
+    if offer.tool(name) is None:
+        return read_arguments(raw.arguments, offer.allowance)
+    try:
+        value = exact(raw.arguments) if isinstance(raw.arguments, str) else raw.arguments
+    except Unreadable:
+        value = raw.arguments
+    return arguments_of(name, value if isinstance(value, list) else raw.arguments, offer)
 
 
 def _complete(raw: RawCall) -> bool:

@@ -65,7 +65,7 @@ def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:
     if shape.strength == "described" and not _takes_a_schema(name, offer):
         return _described(name, shape.args, offer)
     try:
-        args, repairs = _arguments(name, _meant_by(shape, name, offer), offer)
+        args, repairs = arguments_of(name, _meant_by(shape, name, offer), offer)
     except Unreadable as why:
         seen = f"A call of {name!r} whose arguments cannot be read: {why}."
         return _Refusal(error("bad_arguments", seen, offer, name), data)
@@ -102,7 +102,7 @@ def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
     return shape.args if key is None or not shape.args.strip() else {key: shape.args}
 
 
-def _arguments(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
+def arguments_of(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
     """The arguments, taken out of what they are nested in once more where they do not fit as they stand.
 
     Raises:

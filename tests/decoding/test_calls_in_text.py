@@ -382,3 +382,33 @@ def test_an_object_with_an_empty_key_is_no_call() -> None:
     search = Tool("search", "", {"type": "object"}, print)
     decision = decode_text('{"": "search <|tool_call>call:search", "arguments": {"id": 4}}', [search])
     assert not isinstance(decision, ToolCalls)
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["\n", "\n\n", "\n```\n```json\n", "\n```\nFormatted:\n```json\n", "\n```\nHere is the call again:\n```json\n"],
+)
+@pytest.mark.parametrize(
+    "again",
+    [
+        '{\n  "tool": {"name": "search_code", "args": {"pattern": "x", "max_results": 3}}\n}',
+        '{"tool": {"args": {"max_results": 3, "pattern": "x"}, "name": "search_code"}}',
+        '{"name": "search_code", "arguments": {"pattern": "x", "max_results": 3}}',
+        '{"tool": {"name": "search_code", "args": {"pattern": "x", "max_results": "3"}}}',
+    ],
+)
+def test_the_same_call_in_another_spelling_counts_once(between: str, again: str, tools: Tools) -> None:
+    call = '{"tool": {"name": "search_code", "args": {"pattern": "x", "max_results": 3}}}'
+    fence = "```json\n" if "```" in between else ""
+    text = f"{fence}{call}{between}{again}" + ("\n```" if fence else "")
+    assert calls(text, tools) == [ToolCall("search_code", {"pattern": "x", "max_results": 3})]
+
+
+def test_a_backslash_at_the_end_of_a_text_in_python_stays(tools: Tools) -> None:
+    text = "<tool_call>\n{'name': 'search_code', 'arguments': {'pattern': 'a \\\\', 'max_results': 3}}\n</tool_call>"
+    assert calls(text, tools) == [ToolCall("search_code", {"pattern": "a \\", "max_results": 3})]
+
+
+def test_a_quoted_value_below_a_label_has_escapes(tools: Tools) -> None:
+    text = '```yaml\ntool: search_code\nargs:\n  pattern: "a \\"b\\" C:\\\\new"\n  max_results: 3\n```'
+    assert calls(text, tools) == [ToolCall("search_code", {"pattern": 'a "b" C:\\new', "max_results": 3})]

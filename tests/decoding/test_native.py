@@ -133,3 +133,36 @@ def test_thoughts_in_a_field_of_their_own_are_told_as_thoughts(tools: Tools) -> 
         decision = decode(ModelReply(reasoning="So </think> 4", finish_reason=finish), tools)
         assert isinstance(decision, DecodeError)
         assert seen in decision.seen
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '[{"expression": "1+1"}]',
+        [{"expression": "1+1"}],
+        '{"name": "calculator", "arguments": {"expression": "1+1"}}',
+        {"arguments": {"expression": "1+1"}},
+        '{"calculator": {"expression": "1+1"}}',
+    ],
+)
+def test_arguments_in_a_list_or_in_a_whole_call_are_taken_out(arguments: Any, tools: Tools) -> None:
+    found = decode(ModelReply(calls=(RawCall("calculator", arguments, "1"),)), tools, coerce=False)
+    assert isinstance(found, ToolCalls)
+    assert found.calls == [ToolCall("calculator", {"expression": "1+1"}, "1")]
+    assert [one.kind for one in found.repairs] == ["unnested"]
+
+
+def test_the_same_call_under_the_same_id_counts_once(tools: Tools) -> None:
+    one = RawCall("calculator", '{"expression": "1+1"}', "a")
+    others = [(one, 1), (RawCall("calculator", one.arguments, "b"), 2), (RawCall("now", "{}", "a"), 2)]
+    for other, count in others:
+        found = decode(ModelReply(calls=(one, other)), tools)
+        assert isinstance(found, ToolCalls)
+        assert len(found.calls) == count
+        assert [repair.kind for repair in found.repairs] == ["repetition"] * (2 - count)
+
+
+def test_without_an_id_the_same_call_may_be_meant_twice(tools: Tools) -> None:
+    found = decode(ModelReply(calls=(RawCall("now", {}),) * 2), tools)
+    assert isinstance(found, ToolCalls)
+    assert len(found.calls) == 2

@@ -101,8 +101,8 @@ def test_short_or_odd_answers_stay(answer: str, tools: Sequence[Tool]) -> None:
         assert found.answer == answer
 
 
-def test_values_that_are_no_texts_are_answers(tools: Sequence[Tool]) -> None:
-    for value, answer in ((0, "0"), (False, "false"), ([], "[]"), ({"a": 1}, '{"a": 1}')):
-        found = decode_text(final(value), tools)
-        assert isinstance(found, Final)
-        assert found.answer == answer
+@pytest.mark.parametrize(("value", "answer"), [(0, "0"), (False, "false"), ([], "[]"), ({"a": 1}, '{"a": 1}')])
+def test_values_that_are_no_texts_are_answers(value: object, answer: str, tools: Sequence[Tool]) -> None:
+    found = decode_text(final(value), tools)
+    assert isinstance(found, Final)
+    assert found.answer == answer

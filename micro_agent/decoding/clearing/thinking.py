@@ -74,11 +74,13 @@ def spoken(data: Data) -> Spoken:
     text = data.text
     kept: list[str] = []
     thought = ""
-    at, inside, paired = 0, False, False
+    at, inside, paired, held = 0, False, False, 0
     end = len(text.rstrip())
     calls, begun = _Calls.of(text), _Begun.of(data)
     for tag in _outside_data(_TAG, data):
-        if not inside and (calls.hold(at, tag.start(), said=paired or tag["opening"]) or begun.hold(tag.start())):
+        said = paired or tag["opening"] or held  # what a value opens it closes as well
+        if not inside and (calls.hold(at, tag.start(), said=said) or begun.hold(tag.start())):
+            held = held + 1 if tag["opening"] else max(0, held - 1)
             continue
         if tag["opening"]:
             if not inside:

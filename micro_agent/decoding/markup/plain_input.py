@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.pythonic.calls import python_calls
-from micro_agent.decoding.repair.mending import Unreadable, mend
+from micro_agent.decoding.repair.mending import Unreadable, exact, mend
 from micro_agent.decoding.scan.ends import Ends
 from micro_agent.decoding.scan.values import Unfinished, value_at
 from micro_agent.decoding.source import Source
@@ -112,10 +113,14 @@ def _bare_pairs(source: Source, tool: str, said: str) -> dict[str, Any]:
 
 
 def _unquoted(said: str) -> str:
+    r"""A value without its quotes; in double ones ``\"`` and ``\n`` are escapes, as in JSON and YAML."""
     if said[:1] not in ('"', "'", "`"):
         return said
     if len(said) < 3 or said[-1] != said[0]:
         raise Unreadable("its input begins with a quote and has no second one")
+    if said[0] == '"' and "\\" in said:
+        with suppress(Unreadable):
+            return str(exact(said))
     return said[1:-1]
 
 

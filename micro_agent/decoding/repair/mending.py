@@ -70,7 +70,7 @@ def mend(text: str, allowance: Allowance, *, guess: bool = True, closing: bool =
 
 
 _FENCE = re.compile(r"\A```\w*\s*+")
-_ESCAPED = re.compile(r"""[^\\"]{0,200}\\+["']""")
+_ESCAPED = re.compile(r"""[^\\"{]{0,200}\{[^\\"']{0,20}\\+["']""")
 
 
 def unescaped(text: str) -> str | None:

@@ -122,3 +122,11 @@ def test_a_call_in_a_closed_thought_is_not_made_where_an_answer_or_the_token_lim
     text = f"<think>I look.\n<tool_call>{CALL}</tool_call></think>"
     assert decode_text(f"{text}Rome", tools) == Final("Rome")
     assert isinstance(decode(ModelReply(text=text, finish_reason="length"), tools), DecodeError)
+
+
+def test_a_thought_in_a_value_opens_and_closes_in_it(tools: Sequence[Tool]) -> None:
+    said = "it is <think>fine</think>."
+    text = f"I do it.\n\n<function=search_code>\n<parameter=pattern>\n{said}\n</parameter>\n</function>\n</tool_call>"
+    found = decode_text(text, tools)
+    assert isinstance(found, ToolCalls)
+    assert found.calls == [ToolCall("search_code", {"pattern": said})]
