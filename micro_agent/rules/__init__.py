@@ -33,7 +33,7 @@ __all__ = [
 
 
 def default_rules() -> list[Rule]:
-    """The rules of an agent that names none: required tools, answers that are none, repeated errors, repetition."""
-    from micro_agent.rules import no_answer, repeated_errors, repetition, required_tools
+    """The rules of an agent that names none: tools used, answers given, calls retold, errors and calls repeated."""
+    from micro_agent.rules import no_answer, repeated_errors, repetition, required_tools, retold
 
-    return [required_tools.check, no_answer.check, repeated_errors.check, repetition.check]
+    return [required_tools.check, no_answer.check, retold.check, repeated_errors.check, repetition.check]

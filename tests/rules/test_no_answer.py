@@ -26,6 +26,11 @@ def verdict(answer: str, *, steps: tuple[Step, ...] = (), tools: frozenset[str] 
         ("The manual is long.\n\nI'm going to run search_docs now...", "search_docs"),
         ("Let’s start by using the function weather", "weather"),
         ("I have to look at the manual by calling search_docs", "search_docs"),
+        ("Calling search_docs...", "search_docs"),
+        ("Okay, using the weather tool.", "weather"),
+        ("search_docs", "search_docs"),
+        ("[weather]", "weather"),
+        ("`book`", "book"),
     ],
 )
 def test_an_announced_call_is_wanted(answer: str, tool: str) -> None:
@@ -39,7 +44,15 @@ def test_an_announced_call_is_wanted(answer: str, tool: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["I'll look that up.", "Let me check the manual for you:", "Okay, I will search for it...", "Let me find out."],
+    [
+        "I'll look that up.",
+        "Let me check the manual for you:",
+        "Okay, I will search for it...",
+        "Let me find out.",
+        "Please wait while I look that up.",
+        "One moment...",
+        "Thought: I look it up.\nAction:",
+    ],
 )
 def test_an_announcement_of_no_tool_counts_before_any_was_called(answer: str) -> None:
     found = verdict(answer)
@@ -47,6 +60,16 @@ def test_an_announcement_of_no_tool_counts_before_any_was_called(answer: str) ->
     assert found.wants is None
     assert verdict(answer, steps=(Step(tool="weather", call_id="1"),)) is None
     assert verdict(answer, tools=frozenset()) is None
+
+
+@pytest.mark.parametrize(
+    "answer", ["!" * 300, "GG" * 200, "<unk>" * 100, "\ufffd" * 100, 'Tool [weather] output:\n{"sky": "clear"}']
+)
+def test_noise_and_a_result_as_it_came_are_no_answers(answer: str) -> None:
+    found = verdict(answer)
+    assert found is not None
+    assert found.text.startswith("that ")
+    assert verdict(answer, tools=frozenset()) is not None
 
 
 @pytest.mark.parametrize("answer", [QUESTION, f"  {QUESTION.lower()} ", f"**{QUESTION}**"])
@@ -75,6 +98,12 @@ def test_the_question_is_no_answer(answer: str) -> None:
         "I will check the filters every month from now on, since the manual says so. They are in the lid.",
         "Let me check: 2+2 is 4. So the answer is 4.",
         "I need to use a screwdriver and a cloth.",
+        "book",
+        "Using a book is best.",
+        "Hold on to the railing. It is 3 m high.",
+        "!!!",
+        "ha " * 20,
+        "=" * 80 + "\nA heading\n" + "=" * 80,
     ],
 )
 def test_anything_else_is_an_answer(answer: str) -> None:

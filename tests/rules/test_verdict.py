@@ -8,11 +8,11 @@ from micro_agent.rules import BeforeFinish, BeforeTool, Event, Verdict, Violatio
 from micro_agent.run import Run
 
 
-def test_the_default_rules_are_required_tools_no_answer_repeated_errors_and_repetition() -> None:
+def test_the_default_rules() -> None:
     rules = default_rules()
     names = [rule.__module__.rpartition(".")[2] for rule in rules]
-    assert names == ["required_tools", "no_answer", "repeated_errors", "repetition"]
-    assert rules[3] is repetition.check
+    assert names == ["required_tools", "no_answer", "retold", "repeated_errors", "repetition"]
+    assert rules[4] is repetition.check
 
 
 def test_a_rule_is_a_function_of_run_and_event() -> None:

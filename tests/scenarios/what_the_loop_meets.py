@@ -97,6 +97,13 @@ def _echo(turn: Turn) -> Reply:
     return text(turn.task.question)
 
 
+def _report(turn: Turn) -> Reply | None:
+    """The answer, with the last call in it."""
+    last = turn.task.plan[-1]
+    said = js({"name": last.name, "arguments": last.args})
+    return None if turn.call else text(f"I used this call:\n```json\n{said}\n```\n{turn.task.answer}")
+
+
 def _talk(turn: Turn) -> Reply | None:
     """The object, when it is time to answer."""
     return text(f"The tool said it. {turn.task.answer}") if turn.call is None and turn.mode == "native" else None
@@ -130,6 +137,7 @@ def scenarios() -> Iterator[Scenario]:
         ("a call announced by name and not made", _announced),
         ("a call announced and not made", _intent),
         ("the question again", _echo),
+        ("the last call told again with the answer", _report),
     ):
         yield Scenario(PART, name, says, WEATHER, BOTH, readable=False, ends=frozenset({"policy"}))
     yield Scenario(PART, "several calls at once", _several, TWO, BOTH)
