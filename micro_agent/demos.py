@@ -85,8 +85,9 @@ def json_form() -> str:
 
 def default_demos(tools: Iterable[str]) -> list[dict[str, Any]]:
     """The demos shown in JSON mode when none are given, without those of tools that are not there."""
+    names = set(tools)
     demos = [Demo.model_validate(demo) for demo in _prompts()["demos"]]
-    return [demo.plain() for demo in demos if demo.tool_names() <= set(tools)]
+    return [demo.plain() for demo in demos if demo.tool_names() <= names]
 
 
 def with_decision(demos: Iterable[Any]) -> list[Any]:

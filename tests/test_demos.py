@@ -18,6 +18,7 @@ GOOD: dict[str, Any] = {
 
 def test_default_demos_show_tools_that_are_there() -> None:
     assert {demo["question"] for demo in default_demos([])} < {demo["question"] for demo in default_demos(["now"])}
+    assert default_demos(iter(["now", "calculator"])) == default_demos(["now", "calculator"])
     shown = str(default_demos(["now", "calculator"]))
     assert "'tool': 'calculator'" in shown
     assert "'name': 'now'" in shown

@@ -38,11 +38,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def log_from(level: str) -> None:
-    """Show what the package logs on standard error, from ``level`` (``debug`` to ``error``) on.
-
-    DSPy's warning of each reply that was cut off is not shown: the loop asks again, and the run says so.
-    """
-    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
+    """Show what the package logs on standard error, from ``level`` (``debug`` to ``error``) on."""
     log = logging.getLogger("micro_agent")
     log.handlers = [_Lines()]
     log.setLevel(level.upper())

@@ -31,7 +31,8 @@ def configure_lm(
 
     Nothing is configured globally and nothing is cached or retried by the LM itself. It carries ``provider_name`` and
     ``fallback_from``, a list of ``{"provider", "reason"}`` of those that were passed over. Its engine has
-    ``default_mode``, the mode that ``auto`` stands for.
+    ``default_mode``, the mode that ``auto`` stands for. For Ollama the server is asked for its models at once; no other
+    server is asked anything.
 
     Args:
         provider: ``openai``, ``ollama``, ``litellm`` or ``mock``; by default ``LLM_PROVIDER``.
@@ -44,7 +45,8 @@ def configure_lm(
         **lm_kwargs: Sampling settings and other arguments of ``dspy.LM``; they win over ``settings``.
 
     Raises:
-        ConfigurationError: No such provider, or it cannot be used and there is no fall-back; one line says what to do.
+        ConfigurationError: No such provider, or it cannot be used and there is no fall-back (`UnusableError`); one
+            line says what to do.
     """
     settings = settings or load_settings()
     asked = Target(provider_named(provider or settings.llm_provider), model or None, base_url or None, api_key or None)

@@ -1,7 +1,7 @@
 """Server-sent events of ``/chat/completions`` → the body that the same reply has when it is not streamed.
 
-Servers differ: comments and keep-alive lines, CRLF, no ``[DONE]``, usage in any chunk or in none, chunks without
-choices, an error in the middle. What is never done is to take half a reply for a whole one.
+Servers differ: comments and keep-alive lines, events without data, CRLF, no ``[DONE]``, usage in any chunk or in none,
+chunks without choices, an error in the middle. What is never done is to take half a reply for a whole one.
 """
 
 import json
@@ -81,6 +81,8 @@ class ChatAssembly:
         """One line of data. An event may have several; they are one JSON text together."""
         if data == b"[DONE]":
             self.done = True
+            return ""
+        if not data and not self._is_error:  # an event without data is none
             return ""
         self._event.append(data)
         try:

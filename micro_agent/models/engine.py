@@ -13,7 +13,7 @@ from dspy import lm15
 from dspy.utils.exceptions import LMError
 
 from micro_agent.models.endpoint import Endpoint
-from micro_agent.models.failures import Refusal, marked
+from micro_agent.models.failures import Refusal, marked, refused, refuses_stream_options
 from micro_agent.models.http import AsyncHttp, AsyncHttpReply, Http, HttpReply
 from micro_agent.models.reply import Wire, body_of, response_of
 from micro_agent.models.scope import current
@@ -62,6 +62,7 @@ class HttpEngine(ABC):
         self.refuses_tools = False
         self.refuses_schema = False
         self.refuses_dots = False
+        self.refuses_stream_options = False
         self.endpoint = endpoint
         self._secret = secret
         self._http = Http(endpoint)
@@ -124,7 +125,7 @@ class HttpEngine(ABC):
 
     def _texts(self, request: lm15.Request, outcome: list[dict[str, Any]]) -> Generator[str, None, None]:
         """The pieces of answer text; the body of the whole reply is put into ``outcome`` at the end."""
-        with self._http.post(self.render(request, stream=True)) as reply:
+        with self._streamed(request) as reply:
             if not streams(reply):
                 body = self.body(reply, reply.read())
                 yield from whole_text(self.response(body))
@@ -137,6 +138,26 @@ class HttpEngine(ABC):
                 if assembly.done:
                     break
             outcome.append(assembly.body())
+
+    def _streamed(self, request: lm15.Request) -> HttpReply:
+        """The reply to a request for a stream, which is made once more where its ``stream_options`` are refused."""
+        reply = self._http.post(self.render(request, stream=True))
+        if reply.status < 300:
+            return reply
+        with reply:
+            self.give_way(reply, reply.read())
+        return self._http.post(self.render(request, stream=True))
+
+    def give_way(self, reply: HttpReply | AsyncHttpReply, raw: bytes) -> None:
+        """Leave ``stream_options`` out from now on, since the server refuses them in ``raw``.
+
+        Raises:
+            LMError: It refuses something else.
+        """
+        error = refused(self.sent(reply).saying(raw.decode(errors="replace")))
+        if not refuses_stream_options(error):
+            raise error
+        self.refuses_stream_options = True
 
     def close(self) -> None:
         """Close the connections. The engine cannot be used after that."""
@@ -216,7 +237,7 @@ class AsyncHttpEngine:
 
     async def _texts(self, request: lm15.Request, outcome: list[dict[str, Any]]) -> AsyncGenerator[str, None]:
         engine = self._engine
-        async with await self._http.post(engine.render(request, stream=True)) as reply:
+        async with await self._streamed(request) as reply:
             if not streams(reply):
                 body = engine.body(reply, await reply.read())
                 for text in whole_text(engine.response(body)):
@@ -231,6 +252,14 @@ class AsyncHttpEngine:
                     if assembly.done:
                         break
             outcome.append(assembly.body())
+
+    async def _streamed(self, request: lm15.Request) -> AsyncHttpReply:
+        reply = await self._http.post(self._engine.render(request, stream=True))
+        if reply.status < 300:
+            return reply
+        async with reply:
+            self._engine.give_way(reply, await reply.read())
+        return await self._http.post(self._engine.render(request, stream=True))
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""

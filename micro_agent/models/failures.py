@@ -33,6 +33,7 @@ from micro_agent.models.refusals import (
     NO_MEMORY,
     NO_MODEL,
     NO_SCHEMA,
+    NO_STREAM_OPTIONS,
     NO_TOOLS,
     OVERFLOW,
     coded,
@@ -219,6 +220,11 @@ def refuses_schema(exc: BaseException) -> bool:
 def refuses_dots(exc: BaseException) -> bool:
     """Whether ``exc`` says that this server takes no tool whose name has a dot, so that it is to be named otherwise."""
     return _says(exc, NO_DOTS)
+
+
+def refuses_stream_options(exc: BaseException) -> bool:
+    """Whether ``exc`` says that this server takes no ``stream_options``, so that its streams are to go uncounted."""
+    return _says(exc, NO_STREAM_OPTIONS)
 
 
 def one_line(text: str, most: int) -> str:

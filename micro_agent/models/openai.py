@@ -5,7 +5,7 @@ DSPy's own wire code writes the request; the reply is read by ours, which forgiv
 # pyright: reportUnknownMemberType=false
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dspy import lm15
 
@@ -51,19 +51,24 @@ class OpenAIEngine(HttpEngine):
         headers = [("Authorization", f"Bearer {key}")] if key else []
         endpoint = Endpoint(base_url, "/chat/completions", timeout_s=timeout_s, headers=headers)
         super().__init__(endpoint, model=model, provider=provider, secret=key or None)
-        self._dialect = lm15.OpenAIChatLM(
-            api_key="none",  # it renders only; the key is in the headers above
+        self._dialect, self._uncounted = self._dialect_with("include"), self._dialect_with("omit")
+
+    def render(self, request: lm15.Request, *, stream: bool) -> bytes:
+        """The JSON of the request."""
+        dialect = self._uncounted if self.refuses_stream_options else self._dialect
+        return dialect.build_request(replace(request, model=self.model), stream=stream).body
+
+    def _dialect_with(self, stream_usage: Literal["include", "omit"]) -> lm15.OpenAIChatLM:
+        return lm15.OpenAIChatLM(
+            api_key="none",  # it renders only; the key is in the headers
             transport=_NoTransport(),
             base_url=self.base_url,
             compat=lm15.OpenAIChatCompat(
                 max_tokens_field="max_completion_tokens" if is_public_openai(self.base_url) else "max_tokens",
                 thinking_replay="omit",
+                stream_usage=stream_usage,
             ),
         )
-
-    def render(self, request: lm15.Request, *, stream: bool) -> bytes:
-        """The JSON of the request."""
-        return self._dialect.build_request(replace(request, model=self.model), stream=stream).body
 
     def assembly(self, sent: Refusal) -> ChatAssembly:
         """What reads a stream."""

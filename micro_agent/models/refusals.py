@@ -61,6 +61,13 @@ NO_DOTS = _any(
 )
 """The server takes no dots in the names of tools."""
 
+NO_STREAM_OPTIONS = _any(
+    # OpenAI, older: "Unrecognized request argument supplied: stream_options"; Groq: "property 'stream_options' is
+    # unsupported"; pydantic: "body.stream_options: Extra inputs …". What follows tells it from a request sent back.
+    r"\b(?:stream[_ ]options|include_usage)\b(?!['\"]*: *(?:\{|true))",
+)
+"""The server does not count the tokens of a streamed reply."""
+
 NO_MODEL = _any(
     r"model_not_found",
     # Ollama: 'model "x" not found'; OpenAI and vLLM: "The model `x` does not exist"

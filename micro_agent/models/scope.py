@@ -4,6 +4,7 @@ DSPy's engine contract carries only the request, so this travels in a context va
 holds nothing of a run.
 """
 
+import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,6 +30,17 @@ class CallScope:
 
 _NO_BOUNDS = CallScope()
 _scope: ContextVar[CallScope] = ContextVar("micro_agent_call_scope", default=_NO_BOUNDS)
+
+
+def _stands(record: logging.LogRecord) -> bool:
+    """Whether DSPy's log line is shown: all are but, in our own calls, that of a reply which was cut off.
+
+    It advises what the loop does anyway, which asks again with more tokens, and the run records it.
+    """
+    return current() is _NO_BOUNDS or not record.getMessage().startswith("LM response was truncated")
+
+
+logging.getLogger("dspy.clients.lm").addFilter(_stands)
 
 
 def current() -> CallScope:

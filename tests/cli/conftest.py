@@ -108,8 +108,8 @@ def cli(tmp_path: Path) -> Cli:
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     """The command line in this process, in a directory of the test's own."""
     monkeypatch.chdir(tmp_path)
-    logs = [logging.getLogger(name) for name in ("micro_agent", "dspy.clients.lm")]
-    before = [(log, log.handlers, log.level, log.propagate) for log in logs]
+    log = logging.getLogger("micro_agent")
+    before = log.handlers, log.level, log.propagate
 
     def command(*args: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["micro-agent", *args])
@@ -122,8 +122,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         return Done(code, printed.out, printed.err)
 
     yield command
-    for log, handlers, level, propagates in before:
-        log.handlers, log.level, log.propagate = handlers, level, propagates
+    log.handlers, log.level, log.propagate = before
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 """`configure_lm`: the LM that comes out, what is said on the way, and what it refuses."""
 
 import asyncio
+import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -148,3 +150,12 @@ def test_the_price_table_is_the_local_one_unless_the_user_says_otherwise() -> No
     environ = {key: value for key, value in os.environ.items() if key != "LITELLM_LOCAL_MODEL_COST_MAP"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout == "True\n"
+
+
+def test_the_page_lists_every_parameter() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    section = page.partition("## In Python")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\**\w+=?)` \|", section, flags=re.MULTILINE)
+    written = {"KEYWORD_ONLY": "{}=", "VAR_KEYWORD": "**{}"}
+    parameters = inspect.signature(configure_lm).parameters.values()
+    assert rows == [written.get(one.kind.name, "{}").format(one.name) for one in parameters]

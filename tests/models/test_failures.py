@@ -21,6 +21,7 @@ from micro_agent.models.failures import (
     refused,
     refuses_dots,
     refuses_schema,
+    refuses_stream_options,
     refuses_tools,
     retry_after,
     retryable,
@@ -375,3 +376,36 @@ def test_a_server_that_takes_no_dots_in_names_is_known_by_its_words(words: str):
 @pytest.mark.parametrize("words", ["model name is invalid", "m does not support tools", "The model `x` does not exist"])
 def test_other_words_about_names_and_tools_are_not_taken_for_it(words: str):
     assert not refuses_dots(refusal(400, quoted(words)))
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, quoted("stream_options is not allowed")),
+        (400, quoted("Unrecognized request argument supplied: stream_options")),
+        (400, quoted("Unknown parameter: 'stream_options.include_usage'.")),
+        (400, quoted("property 'stream_options' is unsupported, did you mean 'stream'?")),
+        (400, quoted("Additional properties are not allowed ('stream_options' was unexpected)")),
+        (400, '{"error": "json: unknown field \\"stream_options\\""}'),
+        (400, quoted("unknown field `include_usage`, expected nothing")),
+        (422, '{"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}'),
+        (500, "got an unexpected keyword argument 'stream_options'"),
+    ],
+)
+def test_a_server_that_takes_no_stream_options_is_known_by_its_words(status: int, body: str) -> None:
+    error = refusal(status, body)
+    assert refuses_stream_options(error)
+    assert not refuses_tools(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, quoted("stream is not supported")),
+        (400, "no tools: {'stream': true, 'stream_options': {'include_usage': true}, 'tools': []}"),
+        (429, quoted("stream_options is not allowed")),
+        (401, quoted("stream_options is not allowed")),
+    ],
+)
+def test_other_refusals_and_a_request_sent_back_are_not_taken_for_it(status: int, body: str) -> None:
+    assert not refuses_stream_options(refusal(status, body))

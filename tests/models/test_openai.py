@@ -24,7 +24,7 @@ from micro_agent.models.failures import failure_of
 from micro_agent.models.openai import AsyncOpenAIEngine, OpenAIEngine
 from micro_agent.models.reply import reply_of, usage_of
 from micro_agent.models.scope import CallScope, calling
-from micro_agent.testing import ModelServer, Reply, call, calls, cut, error, hang, malformed, raw, text
+from micro_agent.testing import ModelServer, Received, Reply, call, calls, cut, error, hang, malformed, raw, text
 
 ADD = lm15.FunctionTool(name="add", description="Adds.", parameters={"type": "object", "properties": {"a": {}}})
 Ask = Callable[..., lm15.Response]
@@ -263,6 +263,10 @@ USAGE = {"prompt_tokens": 5, "completion_tokens": 2}
         pytest.param(sse(delta(content="ab")), id="no finish reason"),
         pytest.param(sse(": ping\n\n", "id: 7\n", "retry: 3\n\n", "\n", delta("stop", content="ab")), id="comments"),
         pytest.param(
+            sse("data: \n\n", delta(content="a"), "data:\n\n", "data\r\n", delta("stop", content="b"), "data:\n\n"),
+            id="events without data",
+        ),
+        pytest.param(
             sse('data:{"choices":[{"delta":{"content":"ab"}}]}\r\n\r\n', "data:[DONE]\r\n", end=""), id="CRLF"
         ),
         pytest.param(sse('data: {"choices": [{"delta":\ndata: {"content": "ab"}}]}\n\n'), id="an event in two lines"),
@@ -365,6 +369,44 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
     assert said == ["ab", "ab"]
 
 
+def counts_no_streams(asked: Received) -> Reply:
+    if asked.body and "stream_options" in asked.body:
+        return error(400, "stream_options is not allowed")
+    return text("It is four.", usage=(7, 3))
+
+
+@both
+def test_a_server_that_refuses_stream_options_is_asked_without_them(ask: Ask) -> None:
+    said: list[str] = []
+    with ModelServer(counts_no_streams) as server:
+        response = ask(server.openai_url, said.append)
+    assert (reply_of(response).text, "".join(said), usage_of(response)) == ("It is four.", "It is four.", (None, None))
+    first, second = [dict(chat.body or {}) for chat in server.chats]
+    assert first.pop("stream_options") == {"include_usage": True}
+    assert second == first
+
+
+def test_that_it_refuses_them_is_remembered() -> None:
+    with ModelServer(counts_no_streams) as server:
+        engine = OpenAIEngine(model="local", base_url=server.openai_url)
+        for _ in range(2):
+            with calling(CallScope(on_text=print)):
+                engine.complete(request())
+        assert usage_of(engine.complete(request())) == (7, 3)  # a reply that is not streamed has it anyway
+        engine.close()
+    assert ["stream_options" in (chat.body or {}) for chat in server.chats] == [True, False, False, False]
+
+
+@both
+def test_a_server_that_refuses_them_all_the_same_is_not_asked_for_ever(ask: Ask) -> None:
+    with (
+        ModelServer([error(400, "unknown field: stream_options")], repeat=True) as server,
+        pytest.raises(dspy.LMInvalidRequestError, match="stream_options"),
+    ):
+        ask(server.openai_url, print)
+    assert len(server.chats) == 2
+
+
 @pytest.mark.parametrize(
     ("events", "kind"),
     [
@@ -397,7 +439,15 @@ def test_half_a_stream_is_no_reply(reply: Reply) -> None:
     assert broken(reply, wanted=dspy.LMTransportError)[0].code == "transport"
 
 
-@pytest.mark.parametrize("event", ['data: {"choices": [\n\n', "data: {\n" * 200, 'data: {"a": ' * 3 + "\n\n"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        'data: {"choices": [\n\n',
+        "data: {\n" * 200,
+        'data: {"a": ' * 3 + "\n\n",
+        pytest.param("event: error\ndata:\n\n", id="an error that says nothing"),
+    ],
+)
 def test_an_event_that_is_no_json_is_no_reply(event: str) -> None:
     error, _ = broken(sse(delta(content="a"), event))
     assert (failure_of(error).code, vars(error)["emitted"]) == ("BAD_REPLY", True)
