@@ -38,13 +38,13 @@ def _balanced(text: str) -> str:
 
 
 def _fitting(mark: str, open_in: list[str]) -> str:
-    """``mark``, with the brackets before it that it closes; nothing for one that closes nothing."""
+    """``mark``, with the brackets before it that it closes; a blank for one that closes nothing: it ends a number."""
     if mark in _CLOSER:
         open_in.append(mark)
     if mark not in _PARTNER:
         return mark
     if _PARTNER[mark] not in open_in:
-        return ""
+        return " "
     before = ""
     while open_in[-1] != _PARTNER[mark]:
         before += _CLOSER[open_in.pop()]

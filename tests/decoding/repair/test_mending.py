@@ -60,6 +60,8 @@ def test_of_two_values_for_one_key_neither_is_taken(text: str) -> None:
         '{"a" == "b"}',
         '{"a": 1 000}',
         '{"a": 007}',
+        '{"a": 12]50.5}',
+        '{"a": tr]ue}',
         '{"a": }',
         '{"a": -}',
         '{"a": 1e999}',
