@@ -22,6 +22,7 @@ from micro_agent.decoding.dialects import (
     apertus,
     argument_blocks,
     argument_pairs,
+    chatglm,
     code,
     command_line,
     command_r,
@@ -45,6 +46,7 @@ from micro_agent.decoding.dialects import (
     named,
     narrated,
     phi,
+    programs,
     python_lines,
     pythonic,
     react,
@@ -65,6 +67,7 @@ def _tagged(read: Reader) -> Reader:
 
 
 READERS: tuple[Reader, ...] = (
+    chatglm.read,
     harmony.read,
     _tagged(deepseek.read),
     _tagged(kimi.read),
@@ -97,4 +100,5 @@ READERS: tuple[Reader, ...] = (
     react.read,
     named.read,
     command_line.read,
+    programs.read,
 )

@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 from typing import cast
 
 from micro_agent.decoding.decision import Decision, Repair, ToolCalls
+from micro_agent.decoding.dialects import programs
 from micro_agent.decoding.markup.shared import decided, different
 from micro_agent.decoding.prose.stated_order import in_stated_order
 from micro_agent.decoding.pythonic.calls import START, extent, missing
@@ -40,6 +41,9 @@ _LINE_END = re.compile(
 _GAP = re.compile(r"(?:[\s,;]|```\w*)*+")
 _AROUND = re.compile(r"(?:[\s;`]|```\w*\n)*+")
 _BOILERPLATE = re.compile(r"(?:\s|;|#[^\n]*|print\(\w+\)|(?:from[ ][\w.]+[ ])?import[ ][\w., ]+)*+")
+_BLOCK = re.compile(
+    r"[ \t]*+(?:(?:if|elif|while|except|with|(?:async[ ])?def)\b|else|try|for[ ]\w+[ ]in\b)[^\n]{0,200}:[ \t]*\Z"
+)
 _MAX_LINES = 40
 
 _Span = tuple[int, int]
@@ -53,6 +57,7 @@ def read(source: Source) -> Decision | None:
         return None
     spans, torn = _lines(source)
     found: _Found = {}
+    unread = False
     for group in _grouped(spans, text):
         span = group[0][0], group[-1][1]
         try:
@@ -60,10 +65,13 @@ def read(source: Source) -> Decision | None:
         except Unreadable as why:
             if text[span[0]] == "[" or (_is_whole(text, span) and _begins(text, span[0], source)):
                 return decided([], source, dialect="pythonic", span=span, fault=str(why))
+            unread = True
             continue
         shapes, repeated = different([each for each, _ in read_each], source)
         if _counts(shapes, span, source):
             found[str(shapes)] = span, shapes, [*repeated, *(one for _, each in read_each for one in each)]
+    if found and unread and "```" not in text and (program := programs.read(source)) is not None:
+        return program
     if len(found) > 1 and (both := _ordered(found, text)) is not None:
         found = both
     if len(found) > 1:
@@ -146,12 +154,19 @@ def _grouped(spans: Sequence[_Span], text: str) -> list[list[_Span]]:
 def _counts(shapes: Sequence[Shape], span: _Span, source: Source) -> bool:
     """Whether calls without markup are meant: all are of tools, or they are a list and the whole text."""
     if source.offer.tools is not None and all(source.offer.resolve(shape.name) for shape in shapes):
-        return _alone_in_fence(source.text, span)
+        return _alone_in_fence(source.text, span) and not _is_in_block(source.text, span[0])
     return bool(
         _is_whole(source.text, span)
         and (source.offer.tools is None or source.text[span[0]] == "[")
         and any(s.args for s in shapes)
     )
+
+
+def _is_in_block(text: str, start: int) -> bool:
+    """Whether the call is in a block of a program, right below ``if …:`` or its like."""
+    line = text.rfind("\n", 0, start)
+    before = text.rfind("\n", 0, max(line, 0)) + 1
+    return line >= 0 and _BLOCK.match(text, before, line) is not None and text[line + 1 : start].isspace()
 
 
 def _is_whole(text: str, span: _Span) -> bool:

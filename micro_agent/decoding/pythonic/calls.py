@@ -16,14 +16,14 @@ from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact
 from micro_agent.decoding.scan.scanner import MAX_DEPTH
 
 # A string that nothing closes reaches to the end: were the closing quote wanted, the time would be quadratic.
-_STRING = re.compile(
+STRING = re.compile(
     r"""(?P<raw>\b[rR])?(?:"{3}(?P<a>(?:[^"\\]++|\\.|"(?!""))*+)(?P<a_end>"{3})?"""
     r"""|'{3}(?P<b>(?:[^'\\]++|\\.|'(?!''))*+)(?P<b_end>'{3})?"""
     r"""|"(?P<c>[^"\\]*(?:\\.[^"\\]*)*+)(?P<c_end>")?|'(?P<d>[^'\\]*(?:\\.[^'\\]*)*+)(?P<d_end>')?"""
     r"""|“(?P<e>[^“”]*+)(?P<e_end>”)?)|(?P<comment>#[^\n]*+)""",
     re.DOTALL,
 )
-# Brackets, and all that _STRING finds. The first character is one set, since `re` skips text fast only to such a
+# Brackets, and all that STRING finds. The first character is one set, since `re` skips text fast only to such a
 # beginning.
 _TOKEN = re.compile(
     r"""[][(){}"'“#](?:(?<=[][(){}])"""
@@ -54,7 +54,7 @@ _PREFIX = re.compile(r"(?<![\w\x00])(?:await|return)[ ](?=[ ]{0,3}\x00n)")
 _WRAPPERS = frozenset({"print", "python", "str", "repr", "display", "run", "asyncio.run", "json.dumps"})
 _PLAIN = re.compile(
     r"(?:\x00s\d+\x00(?!\s*\x00)|\x00n\d+\x00|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\b\.?(?!\x00)"
-    r"|\b(?:True|False|None|true|false|null)\b(?!\x00)|[\s{}\[\](),:;=])*+"
+    r"|\b(?:True|False|None|true|false|null)\b(?!\x00)|(?<=[(,\s])\*\*(?=\{)|[\s{}\[\](),:;=])*+"
 )
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\n": ""}
@@ -80,7 +80,7 @@ def python_calls(text: str, allowance: Allowance) -> list[PythonCall]:
         raise Unreadable("it is no plain Python call")
     strings: list[str] = []
     names: list[str] = []
-    bare = _STRING.sub(lambda match: "" if match["comment"] else _kept(strings, _content(match), "s"), text)
+    bare = STRING.sub(lambda match: "" if match["comment"] else _kept(strings, _content(match), "s"), text)
     if len(bare) > _MAX_BARE:
         raise Unreadable("it is too long")
     bare = _NAME.sub(lambda match: _kept(names, match[1], "n"), bare)
@@ -176,8 +176,9 @@ class _Reading:
         name = self.name(node.func)
         if name in _WRAPPERS and len(node.args) == 1 and isinstance(node.args[0], ast.Call) and not node.keywords:
             return self.calls(node.args[0])
-        keywords = {self.keyword(item): self.value(item.value) for item in node.keywords}
-        if len(keywords) < len(node.keywords):
+        given = [pair for item in node.keywords for pair in self.keyword(item)]
+        keywords = dict(given)
+        if len(keywords) < len(given):
             raise Unreadable("an argument is given twice")
         return [PythonCall(name, [self.value(item) for item in node.args], keywords)]
 
@@ -186,8 +187,15 @@ class _Reading:
             return self.names[int(node.id[1:-1])]
         raise Unreadable("it is more than calls")
 
-    def keyword(self, item: ast.keyword) -> str:
-        return self.names[int(cast("str", item.arg)[1:-1])]  # all names were set aside, and no star is let through
+    def keyword(self, item: ast.keyword) -> list[tuple[str, Any]]:
+        """The argument, or all of those in the object behind ``**``."""
+        value = self.value(item.value)
+        if item.arg is not None:
+            return [(self.names[int(item.arg[1:-1])], value)]  # all names were set aside
+        given = cast("dict[str, Any]", value)  # the stars are let through before an object alone
+        if not all(key.isidentifier() for key in given):
+            raise Unreadable("a key is no name of an argument")
+        return list(given.items())
 
     def value(self, node: ast.expr) -> Any:
         return exact(json.dumps(self.literal(node, MAX_DEPTH)))

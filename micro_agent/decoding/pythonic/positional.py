@@ -12,18 +12,18 @@ from micro_agent.decoding.shapes import Shape, call_shapes
 from micro_agent.decoding.source import Source
 
 
-def python_shapes(text: str, source: Source) -> list[Shape]:
-    """The calls that ``text`` consists of.
+def python_shapes(text: str, source: Source, *, named: str | None = None) -> list[Shape]:
+    """The calls that ``text`` consists of; of the tool ``named``, if that is given, whatever they call by name.
 
     Raises:
         Unreadable: It consists of something else, or an argument's name would be a guess.
     """
     shapes: list[Shape] = []
     for call in python_calls(text, source.offer.allowance):
-        if (told := _told(call, source)) is not None:
+        if named is None and (told := _told(call, source)) is not None:
             shapes.append(told)
             continue
-        name = tool_of(call.name, source) or call.name
+        name = tool_of(named or call.name, source) or named or call.name
         args = by_name(call.positional, call.keywords, source.offer.tool(name)) if call.positional else call.keywords
         shapes.append(Shape(name, args, "explicit"))
     return shapes
@@ -47,7 +47,9 @@ def is_told(name: str) -> bool:
     return plain(name.rpartition(".")[2]) in TELLING
 
 
-def python_shapes_at(source: Source, start: int, stop: int) -> tuple[list[Shape], list[Repair]]:
+def python_shapes_at(
+    source: Source, start: int, stop: int, *, named: str | None = None
+) -> tuple[list[Shape], list[Repair]]:
     """The calls between two places, where quotes in their texts may not be escaped, and what was mended.
 
     Raises:
@@ -55,12 +57,12 @@ def python_shapes_at(source: Source, start: int, stop: int) -> tuple[list[Shape]
     """
     text = source.text[start:stop]
     try:
-        return python_shapes(text, source), []
+        return python_shapes(text, source, named=named), []
     except Unreadable:
         whole = requoted(source.text, start)
         if whole is None or whole[1] != stop:
             raise
-    return python_shapes(whole[0], source), [repair("inner_quotes", text, whole[0])]
+    return python_shapes(whole[0], source, named=named), [repair("inner_quotes", text, whole[0])]
 
 
 def extent_of(text: str, start: int) -> int | None:

@@ -30,6 +30,7 @@ CALL = 'calculator(expression="1+1")'
         f"functions.{CALL}",
         "calculator('1+1')",
         'calculator({"expression": "1+1"})',
+        "calculator(**{'expression': '1+1'})",
         "calculator(r'1+1')",
         'calculator(expression="""1+1""")',
         "calculator(expression='''1+1''')",
@@ -261,7 +262,7 @@ def test_prose_and_programs_are_the_answer(text: str, tools: Tools) -> None:
         "[calculator(expression='1' '2')]",
         "[calculator(expression=now())]",
         "[calculator(expression='1', expression='2')]",
-        "[calculator(**{'expression': '1'})]",
+        "[calculator(expression='1', **{'expression': '2'})]",
         "[calculator(expression={1: 2})]",
         "[calculator(expression={'a', 'b'})]",
         "[calculator(expression=0x1F)]",
@@ -366,3 +367,7 @@ def test_a_list_without_its_end_is_run_only_where_nothing_may_follow(
 )
 def test_a_tag_that_is_a_word_is_part_of_an_answer(text: str, read: Read) -> None:
     assert read(text) == (text,)
+
+
+def test_more_calls_in_markup_than_one_reply_may_have_are_asked_about(read: Read) -> None:
+    assert read("\n".join(f"<function_calls>now(timezone='{i}')</function_calls>" for i in range(40))) == "ambiguous"

@@ -17,6 +17,20 @@ def test_calls_come_with_what_is_given_by_place_and_by_name() -> None:
     ]
 
 
+def test_an_object_behind_two_stars_is_as_good_as_keywords() -> None:
+    assert python_calls("f(**{'a': 1, \"b\": [2]})", Allowance()) == [PythonCall("f", [], {"a": 1, "b": [2]})]
+    assert python_calls("f(0, a=1, **{'b': 2})", Allowance()) == [PythonCall("f", [0], {"a": 1, "b": 2})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["f(a=1, **{'a': 2})", "f(**{'a': 1, 'a': 2})", "f(**{'a b': 1})", "f(**x)", "f(2 **{})", "f(**{**{'a': 1}})"],
+)
+def test_stars_that_leave_a_doubt_are_unreadable(text: str) -> None:
+    with pytest.raises(Unreadable):
+        python_calls(text, Allowance())
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "f('a)", 'f("""a"")', "'a': f(x=1)", "f(x=1)(2)", "f()()", "(f)", "f(x=g())", "f(x={'a', 1})", "f(x=\0)",
@@ -33,6 +47,12 @@ def test_anything_else_is_unreadable(text: str) -> None:
 def test_escapes_are_those_of_python_and_other_backslashes_stay(text: str) -> None:
     meant = literal_eval(f"'{text}'") if "\\d" not in text else text
     assert python_calls(f"f(x='{text}')", Allowance()) == [PythonCall("f", [], {"x": meant})]
+
+
+def test_what_is_too_long_outside_its_texts_is_unreadable() -> None:
+    assert python_calls(f"f(x='{'a' * 16_000}')", Allowance()) == [PythonCall("f", [], {"x": "a" * 16_000})]
+    with pytest.raises(Unreadable, match="too long"):
+        python_calls("f(x=[" + "1," * 8_000 + "])", Allowance())
 
 
 def test_long_text_is_read_only_as_far_as_the_allowance_goes() -> None:
