@@ -47,12 +47,12 @@ class Row:
 
 ASKING: Mapping[Kind, Row] = {
     "malformed": Row(
-        "a call or a final answer that does not parse",
+        "a call or a final answer that does not parse, or one in the place of the other",
         "slips that leave one reading: quotes, commas, closing brackets, Python literals, fences, prose around it",
         "{form}", MALFORMED_DECISION, "MALFORMED", ("sampling",), "malformed",
     ),
     "empty": Row(
-        "no text and no call, or thinking alone",
+        "no text and no call, thinking alone, JSON with nothing in it, or a placeholder",
         "nothing",
         "{form}", NO_ACTION, "EMPTY", ("sampling",), "malformed",
     ),
@@ -67,7 +67,7 @@ ASKING: Mapping[Kind, Row] = {
         "Be shorter. {form}", MALFORMED_DECISION, "CUT_OFF", ("max_tokens", "sampling"), "malformed",
     ),
     "refused": Row(
-        "nothing, since the server's content filter stopped it",
+        "nothing, or half an answer, since the server's content filter stopped it",
         "nothing",
         "Use other words. {form}", MALFORMED_DECISION, "REFUSED", ("sampling",), "malformed",
     ),
@@ -88,12 +88,12 @@ ASKING: Mapping[Kind, Row] = {
         "{form}", VALIDATION_ERROR, "VALIDATION_FAILED", ("sampling",), "malformed",
     ),
     "answer_against_rule": Row(
-        "prose where a tool is required, or another answer that a rule refuses",
+        "prose where a tool is required, a call announced and not made, or another answer that a rule refuses",
         "nothing: a call is never made up",
         "{rule}", POLICY_VIOLATION, "POLICY", ("tool_choice", "sampling"), "policy",
     ),
     "call_against_rule": Row(
-        "a call that a rule refuses",
+        "a call that is only told again, or another one that a rule refuses",
         "nothing",
         "{rule}", POLICY_VIOLATION, "POLICY", ("sampling",), "policy",
     ),
