@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(
 _KEYS = {"tool", "final", "name", "args", "arguments", "answer"}
 _OUR_FORM = '{"tool": {"name": "<tool name>"'
 _MAX_NOTHING = 200
-_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]")
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*</\1>\s*+\S", re.DOTALL)
 _DECISION = re.compile(r"[{\[<]|[A-Za-z_][\w.]{0,63}\(|Action:")
 
 

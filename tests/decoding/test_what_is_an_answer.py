@@ -88,6 +88,7 @@ def test_the_answer_is_the_words_alone(text: str, answer: str, tools: Sequence[T
         '{"name": "Bob"}',
         "<b>4</b>",
         "now() gives the time.",
+        '{"final": null, "note": "x"}',
         "[1, 2]",
         "assistant",
         "It is <text>.",

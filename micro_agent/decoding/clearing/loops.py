@@ -20,8 +20,8 @@ _MAX_ENDS = 6
 def once(text: str) -> Iterator[str]:
     """A reply that a token limit ended in the middle of repeating itself, up to where the repetition first ends.
 
-    Of the last lines three and more are equal. Where the first of them begins is not certain when what stands before
-    it ends alike, so it may end a little later as well: the likely ends, the first one first.
+    Where the first time begins is not certain when what stands before it ends alike, so it may end a little later as
+    well: the likely ends, the first one first.
     """
     period = next(filter(None, (_period(text, size) for size in _TAILS)), None)
     if period is None or sum(period) > MAX_READ:
@@ -33,16 +33,16 @@ def once(text: str) -> Iterator[str]:
 
 
 def _period(text: str, size: int) -> tuple[int, int] | None:
-    """Where what is said at least three times at the end of ``text`` begins, and how long it is once.
+    """Where what is said twice and begun again at the end of ``text`` begins, and how long it is once.
 
     It is as long as the way back to where the last ``size`` characters stand as well.
     """
     length = len(text) - size - text.rfind(text[-size:], 0, -1)
-    if not 0 < length <= len(text) // 3:
+    if not 0 < length <= len(text) // 2:
         return None
     backwards = text[::-1]
     shared = len(commonprefix([backwards, backwards[length:]]))  # noqa: RUF071 it is characters that are compared
-    return (len(text) - shared - length, length) if shared >= 2 * length else None
+    return (len(text) - shared - length, length) if shared >= length + size else None
 
 
 def is_loop(text: str) -> bool:

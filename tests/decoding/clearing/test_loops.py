@@ -112,3 +112,17 @@ def test_a_list_may_hold_a_call_twice(tools: Sequence[Tool]) -> None:
     found = decode_text("[now(), now()]", tools)
     assert isinstance(found, ToolCalls)
     assert found.calls == [ToolCall("now", {})] * 2
+
+
+@pytest.mark.parametrize("dialect", SAID_IN)
+def test_a_call_made_twice_and_begun_once_more_is_made_once(dialect: str, tools: Sequence[Tool]) -> None:
+    once = SAID_IN[dialect]
+    found = decode(ModelReply(text=once * 2 + once[:-9], finish_reason="length"), tools)
+    assert isinstance(found, ToolCalls)
+    assert found.calls == SAID
+
+
+def test_an_object_that_is_hardly_begun_again_is_no_other(tools: Sequence[Tool]) -> None:
+    found = decode(ModelReply(text=SAID_IN["JSON"] * 2 + '{"tool": {', finish_reason="length"), tools)
+    assert isinstance(found, ToolCalls)
+    assert found.calls == SAID
