@@ -146,14 +146,16 @@ class _Reading:
         if not text.startswith("{", start):
             cut = _Found(Shape(mark["name"], {}, "explicit"), len(text), whole=False)
             return cut if name is not None and start == len(text) else None
-        end = start + len(piece_at(text, start).text)
+        piece = piece_at(text, start)
+        end = start + len(piece.text)
         closing = self.call_ends.after(start)
         end = min(end, closing.start()) if closing and end == len(text) else end
         closers = _CLOSERS.match(text, end)
         stop = closers.end() if closers else end
         given, repairs = closed_by_markup(text[start:end]) if stop > end else (text[start:end], [])
         self.repairs += repairs
-        return _Found(Shape(mark["name"], given, "explicit"), stop, whole=stop > end or text[end - 1] == "}")
+        closed = text[end - 1] == "}" and (piece.closed or not self.source.cut_off)
+        return _Found(Shape(mark["name"], given, "explicit"), stop, whole=stop > end or closed)
 
 
 def _last_own(text: str, start: int, closing: re.Match[str]) -> int:

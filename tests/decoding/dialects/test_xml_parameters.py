@@ -155,6 +155,13 @@ def test_a_call_that_was_cut_off_between_its_parameters_is_not_run(tools: Tools)
     assert reason(text, tools, "length") == "cut_off"
 
 
+def test_an_object_that_was_cut_off_before_its_last_bracket_is_not_run(tools: Tools) -> None:
+    text = '<function=store>{"x": {"y": [1, 2]}'
+    assert reason(text, tools, "length") == "cut_off"
+    assert calls(text, tools) == [ToolCall("store", {"x": {"y": [1, 2]}})]
+    assert calls(f"{text}}}", tools, "length") == [ToolCall("store", {"x": {"y": [1, 2]}})]
+
+
 def test_a_call_of_no_tool_is_not_run_and_a_tag_in_prose_is_none(tools: Tools) -> None:
     assert reason(QWEN.replace("search_code", "rm"), tools) == "unknown_tool"
     for text in "<parameter=x>1":

@@ -26,6 +26,7 @@ WRITE = Tool(
         ("{'a': '''it's\ntwo''', 'b': None}", {"a": "it's\ntwo", "b": None}, "tripled_quotes"),
         ('{"a": `print("x")\n`, "b": "c"}', {"a": 'print("x")\n', "b": "c"}, "tripled_quotes"),
         ('{"a": "b " +\n "c", "d": "e"}', {"a": "b c", "d": "e"}, "joined"),
+        ('{"a": "1 "+" 1"}', {"a": '1 "+" 1'}, "inner_quotes"),
         ("{'a': 'b '\n 'c'}", {"a": "b c"}, "python_literal"),
         ('{"a": "{"b": "c"}", "d": "{}", "e": 1}', {"a": '{"b": "c"}', "d": "{}", "e": 1}, "quoted_objects"),
         ('{"name": "now, "b": "c"}', {"name": "now", "b": "c"}, "missing_quotes"),
