@@ -161,7 +161,9 @@ class OllamaAssembly:
         if thought := reasoning_of(message):
             self._thinking.append(thought)
         calls = message.get("tool_calls")
-        self._calls += cast(list[Any], calls) if isinstance(calls, list) else []
+        calls = cast(list[Any], calls) if isinstance(calls, list) else []
+        if not (chunk.get("done") and calls == self._calls):  # or the last chunk says all of them once more
+            self._calls += calls
         if chunk.get("done"):
             self.done, self._last = True, chunk
         return mended(text)

@@ -2,8 +2,8 @@
 
 Weak models end with "Let me use the search tool:" and no call, or say the question again. Only what nothing else can be
 meant by counts: the last sentence announces a call of a tool by name, without any condition; the whole answer is one
-such announcement ("I'll look that up.", "Calling search..."), before any tool was called; it is the question, word for
-word; it is what the loop says of a result; or it is one sign again and again.
+such announcement ("I'll look that up.", "Calling search..."); it is the question, word for word; it is what the loop
+says of a result; or it is one sign again and again.
 """
 
 import re
@@ -27,6 +27,11 @@ _WAIT = re.compile(
     r"(?:please (?:wait|hold on)|one moment|just a moment|give me a (?:moment|second|minute))\b[^.!?\n]{0,160}[.!…]*",
     re.IGNORECASE,
 )
+_LOOKING = re.compile(
+    r"(?:looking|searching|checking|fetching|retrieving|calculating|computing|querying)\b[^.!?\n]{0,160}(?:\.{3}|…)",
+    re.IGNORECASE,
+)
+_THOUGHT = re.compile(rf"Thought:[^\n]{{0,200}}{WILL}[^\n]{{0,200}}", re.IGNORECASE)
 _ACTION = re.compile(r"\bAction:\W*\Z")
 _CALLING = r"\A\W*(?:(?:now|okay|ok|sure)\W+)?(?:calling|running|invoking|using|executing)"
 _RESULT = re.compile(r"Tool \[[^\]\n]{1,128}\] output:")
@@ -58,8 +63,8 @@ def check(run: Run, event: Event) -> Verdict | None:
     tool = _announced(answer, event.tools)
     if tool is not None:
         return Violation(f"you said that you would use {tool}, and made no call. Call it now.", wants=tool)
-    alone = _ALONE.fullmatch(answer) or _WAIT.fullmatch(answer) or _ACTION.search(answer)
-    if event.tools and alone and not _CONDITION.search(answer) and not _called(run):
+    alone = any(form.fullmatch(answer) for form in (_ALONE, _WAIT, _LOOKING, _THOUGHT)) or _ACTION.search(answer)
+    if event.tools and alone and not _CONDITION.search(answer):
         return Violation("you said what you would do, and made no call. Call a tool now, or answer the question.")
     return None
 
@@ -79,10 +84,6 @@ def _announced(answer: str, tools: frozenset[str]) -> str | None:
 def _use_of(name: str) -> str:
     before = rf"(?:{WILL}[^.!?\n]{{0,60}}\b{_CALLS}|{_CALLING})"
     return rf"{before} (?:the )?(?:tool |function )?[`\"'*\[]*{re.escape(name)}(?!\w)"
-
-
-def _called(run: Run) -> bool:
-    return any(step.is_tool for step in run.steps)
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@
 
 Weak models answer with "I used this call: {…} The order is booked." The call in it can be read, and it would run again.
 So a call from the text that has run before with the same arguments, and worked, is not run when there are words around
-it, unless they say that it is about to be made.
+it, or a final answer beside it, unless they say that it is about to be made.
 """
 
 import re
@@ -20,6 +20,7 @@ _MARKUP = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ABOUT_TO = re.compile(rf"{WILL}|\bagain\b|\bonce more\b|\bnext\b|\bnow I\b", re.IGNORECASE)
+_FINAL = re.compile(r'"final(?:_answer)?"\s{0,9}:\s{0,9}["{\[]')
 _FEW = 3
 """So many words around a call say something; the name of the tool may be one."""
 
@@ -36,7 +37,8 @@ def check(run: Run, event: Event) -> Verdict | None:
     reply: Mapping[str, Any] = run.calls[-1].reply if run.calls else {}
     text = reply.get("text") or ""
     around = _MARKUP.sub(" ", _CALL.sub(" ", text, count=1))
-    if reply.get("tool_calls") or len(_WORD.findall(around)) < _FEW or _ABOUT_TO.search(around):
+    says_more = len(_WORD.findall(around)) >= _FEW or _FINAL.search(text)
+    if reply.get("tool_calls") or not says_more or _ABOUT_TO.search(around):
         return None
     return Violation(
         f"{event.tool} was called with these arguments before, and its result is above. If you report that, answer in "

@@ -241,6 +241,15 @@ def test_calls_and_thinking_come_in_any_line() -> None:
     assert said == []
 
 
+def test_a_last_line_that_says_all_calls_again_adds_none() -> None:
+    entry = {"function": {"name": "add", "arguments": {"a": 1}}}
+    for first, last, count in ((entry, entry, 1), (entry, {"function": {"name": "now"}}, 2)):
+        response, _ = streamed(lines(chunk(tool_calls=[first]), chunk(tool_calls=[last], done=True)))
+        assert len(reply_of(response).calls) == count
+    response, _ = streamed(lines(chunk(tool_calls=[entry], done=True)))
+    assert len(reply_of(response).calls) == 1
+
+
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [

@@ -54,11 +54,11 @@ def test_an_announced_call_is_wanted(answer: str, tool: str) -> None:
         "Thought: I look it up.\nAction:",
     ],
 )
-def test_an_announcement_of_no_tool_counts_before_any_was_called(answer: str) -> None:
+def test_an_answer_that_only_announces_is_none(answer: str) -> None:
     found = verdict(answer)
     assert found is not None
     assert found.wants is None
-    assert verdict(answer, steps=(Step(tool="weather", call_id="1"),)) is None
+    assert verdict(answer, steps=(Step(tool="weather", call_id="1"),)) == found
     assert verdict(answer, tools=frozenset()) is None
 
 

@@ -20,6 +20,8 @@ def verdict(text: str, *, ok: bool = True, args: dict[str, Any] | None = None, n
 
 
 REPORTS = [
+    f'{{"tool": {CALL}, "final": {{"answer": "It is booked as R-1."}}}}',
+    f'{{"final": {{"answer": "It is booked as R-1."}}}}\n{CALL}',
     f"I used the following tool call:\n```json\n{CALL}\n```\nIt is booked as R-1.",
     f"It is booked as R-1.\n\nThe booking was made by this call: {CALL}",
     f"Using {CALL} I booked it as R-1.",

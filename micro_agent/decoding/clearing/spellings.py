@@ -134,10 +134,11 @@ def respelled(text: str, names: Iterable[str]) -> str | None:
         text: The reply.
         names: The tools, which may be tags themselves.
     """
+    if "&quot;" in text and '"' not in text:
+        return html.unescape(text)
     if _JSON.match(text) or text.count("<") > _MAX_OPEN:
         return None
-    escaped = ("&lt;" in text and _is_escaped(text, names)) or ("&quot;" in text and '"' not in text)
-    again = html.unescape(text) if escaped else text
+    again = html.unescape(text) if "&lt;" in text and _is_escaped(text, names) else text
     if "[>[" in again and _SENTINEL_CALL.search(again):
         again = _SENTINEL.sub("", again)
     lowered = again.lower()
