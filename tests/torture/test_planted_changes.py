@@ -96,7 +96,7 @@ def test_a_change_of_what_a_model_is_told_is_found(folder: Path) -> None:
 
 
 def test_a_change_of_the_decoder_is_found(folder: Path) -> None:
-    plant(folder, "decoding/text.py", 'finish_reason == "length"', 'finish_reason == "max_tokens"')
+    plant(folder, "decoding/text.py", ', finish_reason == "length", offer)', ', finish_reason == "max_tokens", offer)')
     code, verdicts = verified(folder)
     assert (code, verdicts["summary"]["differ"]) == (1, 1)
     divergence = verdicts[CUT]["divergence"]
