@@ -10,6 +10,8 @@ import pytest
 
 from micro_agent.testing import ModelServer, text
 
+pytestmark = pytest.mark.torture  # a process and an import of LiteLLM each: too slow for every change
+
 ROOT = Path(__file__).parents[2]
 PLAY = Path(__file__).with_name("play_no_phone_home.py")
 
