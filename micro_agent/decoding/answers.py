@@ -39,14 +39,12 @@ def checked(found: Final, text: str, read: Callable[[str], Decision | None], off
     if wrapped:  # a bare text has lost these already
         said = without_end_of_turn(without_thinking(answer) if _THOUGHT.match(answer) else answer).strip()
     if _says_nothing(said) or (not wrapped and _is_empty_json(said)):
-        return error("empty", f"{shorten(answer, 60)!r} and no answer." if answer else "An empty reply.", offer)
+        return error("empty", f"{shorten(answer, 60)!r} and no answer.", offer)
     if wrapped and _DECISION.match(said) and isinstance(read(said), ToolCalls | DecodeError):
         return error("malformed", "A tool call where the words of a final answer are wanted.", offer)
-    return (
-        found
-        if said == answer
-        else replace(found, answer=said, repairs=[*found.repairs, repair("special_tokens", answer, said)])
-    )
+    if said == answer:
+        return found
+    return replace(found, answer=said, repairs=[*found.repairs, repair("special_tokens", answer, said)])
 
 
 def _says_nothing(answer: str) -> bool:
