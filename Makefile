@@ -1,5 +1,5 @@
 # Every target sets itself up: a virtual environment in .venv with the locked packages, redone when the lock changes.
-# PYTHON=/path/to/python3 chooses the interpreter (3.11 or newer).
+# PYTHON=/path/to/python3 chooses the interpreter (3.11 or newer); its environment is one of its own, .venv-3.13.0 say.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,11 +8,15 @@ SHELL := bash
 
 PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 python3.14; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
-VENV := .venv
+VERSION = $(shell $(PYTHON) -c 'import platform; print(platform.python_version())')
+VENV := .venv$(if $(filter-out file,$(origin PYTHON)),-$(VERSION))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements-dev.txt
-LOCK_TOOLS := $(VENV)-lock
+TORTURE := .venv-torture
+TORTURE_LOCK := requirements-torture.txt
+LOCK_TOOLS := .venv-lock
+PIP := python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test check coverage lint types fix torture bench lock clean
 
@@ -22,8 +26,8 @@ help: ## Show this list
 demo: $(READY) ## Answer one question offline, without a model
 	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
 
-test: $(READY) ## Run the tests and the docs
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+test: $(READY) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 coverage: $(READY) ## Run them, half as fast again; every branch must be covered
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov
@@ -41,7 +45,7 @@ fix: $(READY) ## Format, and repair what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-torture: $(READY) ## Run the long tests: kills, fuzz, bombs
+torture: $(READY) $(TORTURE)/.ready ## Run the long tests: kills, fuzz, bombs
 	$(BIN)/python -m pytest -n 2 -m torture tests/torture
 
 bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
@@ -49,33 +53,43 @@ bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
 		echo "benchmarks/$$name.py"; $(BIN)/python -m "benchmarks.$$name"; done
 
 lock: $(LOCK_TOOLS)/.ready ## Pin the packages again; UPGRADE=1 takes newer ones
-	$(LOCK_TOOLS)/bin/pip-compile --quiet --all-extras --strip-extras --generate-hashes --no-header --no-annotate \
-		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(if $(UPGRADE),--upgrade) \
-		--output-file $(LOCK) pyproject.toml
-	sed -i.old '/^#/d' $(LOCK) && rm $(LOCK).old
-	{ echo '# The package, its extras and the tools, pinned by hash. Made by `make lock`; not edited by hand.'; \
-		cat $(LOCK); } > $(LOCK).new && mv $(LOCK).new $(LOCK)
+	$(call PINNED,$(LOCK),The package with its extras and the tools,--all-extras pyproject.toml)
+	$(call PINNED,$(TORTURE_LOCK),What only `make torture` needs,--group torture)
+
+# One version of each package for every Python from 3.11 on and every platform. Pins that stand in the file stay.
+define PINNED
+$(LOCK_TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	--no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file $(1) $(3)
+{ echo '# $(2), pinned by hash. Made by `make lock`; not edited by hand.'; cat $(1); } > $(1).new && mv $(1).new $(1)
+endef
 
 clean: ## Remove the environment and everything that tests and builds leave
-	rm -rf $(VENV) $(LOCK_TOOLS) build dist htmlcov .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.* $(TORTURE) $(LOCK_TOOLS) build dist htmlcov .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 define NEW_VENV
 @test -n "$(PYTHON)" || { echo "micro-agent needs Python 3.11 or newer: install it, or name one with PYTHON=/path/to/python3" >&2; exit 1; }
 @$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"micro-agent needs Python 3.11 or newer; $(PYTHON) is {v[0]}.{v[1]}")'
-@$(PYTHON) -c 'import ensurepip, venv' || { echo "$(PYTHON) cannot make virtual environments: on Debian, apt-get install python3-venv" >&2; exit 1; }
+@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: on Debian, apt-get install python3-venv" >&2; exit 1; }
 endef
 
 $(READY): pyproject.toml $(LOCK)
 	$(NEW_VENV)
 	@echo 'Setting up $(VENV): once, about a minute' >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/$(PIP) --require-hashes -r $(LOCK)
+	@$(BIN)/$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(LOCK_TOOLS)/.ready:
+$(TORTURE)/.ready: $(TORTURE_LOCK)
 	$(NEW_VENV)
-	$(PYTHON) -m venv $(LOCK_TOOLS)
-	$(LOCK_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools==7.6.2
-	touch $@
+	@echo 'Setting up $(TORTURE) with the servers that the long tests attack: once, 600 MB' >&2
+	@$(PYTHON) -m venv $(TORTURE)
+	@$(TORTURE)/bin/$(PIP) --require-hashes -r $(TORTURE_LOCK)
+	@touch $@
+
+$(LOCK_TOOLS)/.ready: Makefile
+	$(NEW_VENV)
+	@$(PYTHON) -m venv $(LOCK_TOOLS)
+	@$(LOCK_TOOLS)/bin/$(PIP) uv==0.13.9
+	@touch $@

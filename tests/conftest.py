@@ -1,16 +1,27 @@
 """What all tests share: an environment without models, a store of traces in a folder of the test's own."""
 
+import fcntl
 import os
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from micro_agent import known_secrets
 from micro_agent.traces import TraceStore
 
 # Two busy cores make any deadline a coin toss. Every run draws other examples, so fewer a run find the same in the end.
 settings.register_profile("micro_agent", deadline=None, max_examples=50)
 settings.load_profile("micro_agent")
+
+# A shell has programs in the background ignore Ctrl-C. The tests that send it would wait for ever, and what they start
+# would ignore it as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _OURS = (
     "LLM_", "OPENAI_", "OLLAMA_", "LITELLM_MODEL", "MICRO_AGENT_", "TRACES_DIR", "COMPILED_DEMOS_PATH",
@@ -20,7 +31,8 @@ _OURS = (
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """No setting of the machine reaches a test."""
+    """No setting of the machine reaches a test, and no secret that another test was given."""
+    monkeypatch.setattr(known_secrets, "_given", ())
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
 
@@ -29,3 +41,15 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[re
 def store(tmp_path: Path) -> TraceStore:
     """Traces and state in folders of this test."""
     return TraceStore(tmp_path / "traces", state_dir=tmp_path / "state")
+
+
+@pytest.fixture
+def ollamas_port() -> Iterator[int]:
+    """The port that Ollama has when nothing is said of it: for one test at a time, and free."""
+    with open(Path(tempfile.gettempdir(), "micro-agent-tests-11434.lock"), "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            socket.create_server(("127.0.0.1", 11434)).close()
+        except OSError:
+            pytest.skip("something listens on Ollama's own port")
+        yield 11434

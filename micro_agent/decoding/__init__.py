@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from micro_agent.decoding.clean import clean
 from micro_agent.decoding.decision import (
     Decision,
     DecodeError,
@@ -14,9 +15,7 @@ from micro_agent.decoding.decision import (
     ToolSpec,
 )
 from micro_agent.decoding.fitting import fitted
-from micro_agent.decoding.native import read_calls
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.text import read_text
 
 __all__ = [
     "Decision",
@@ -50,13 +49,17 @@ def decode(
         Calls, a final answer, or an error.
     """
     offer = Offer(tools, native=native)
-    decision = _read(reply, offer)
+    decision = clean(reply, offer) or _read(reply, offer)
     return fitted(decision, offer) if coerce else decision
 
 
 def _read(reply: ModelReply, offer: Offer) -> Decision:
     if reply.calls:
+        from micro_agent.decoding.native import read_calls
+
         return read_calls(reply, offer)
+    from micro_agent.decoding.text import read_text
+
     thought_only = bool(reply.reasoning) and not reply.text.strip()  # in a field of its own; said as of one in the text
     return read_text("<think>" if thought_only else reply.text, reply.finish_reason, offer)
 

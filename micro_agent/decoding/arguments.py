@@ -24,7 +24,7 @@ _GOES_ON = re.compile(r"[\"']\s*+[}\]]\s*+\n")
 _QUOTE_OR_BRACKET = re.compile(r"[\"'{\[]")
 _OPEN_TEXT = re.compile(r"[\"'][\w.:/-]++[\s}\]]*+\Z")
 """A text that nothing but brackets end: the model may have been cut off inside it."""
-_ENDING = re.compile(r"(?:\s++|```|</s>|<[|｜]\w{1,30}[|｜]>)++\Z")
+_ENDING = re.compile(r"(?>(?:\s++|```|</s>|<[|｜]\w{1,30}[|｜]>)+)\Z")
 _MAX_ENDING = 200
 _MAX_WORD = 5
 

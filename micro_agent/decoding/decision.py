@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+MAX_DEPTH = 64
+"""Levels of nesting: JSON that is deeper is not read."""
+
 Reason = Literal["empty", "malformed", "cut_off", "unknown_tool", "bad_arguments", "ambiguous", "refused"]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from micro_agent.decoding.decision import Decision, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair.mending import repair
+from micro_agent.decoding.repair.strict import repair
 
 
 def fitted(decision: Decision, offer: Offer) -> Decision:

@@ -21,8 +21,8 @@ from micro_agent.decoding.survey import Survey, survey_of, tool_meant
 from micro_agent.decoding.wording import shorten
 
 _MARKUP = re.compile(r"```\w*|<[^<>]{0,60}>")
-_SAYS_WORD = re.compile(rf"(?:{_MARKUP.pattern}|\W)*+\w")
-_BETWEEN = re.compile(r"(?:[\s,;]|```\w*|^[ \t]*+[-*•][ \t])*+", re.MULTILINE)
+_SAYS_WORD = re.compile(rf"(?>(?:{_MARKUP.pattern}|\W)*)\w")
+_BETWEEN = re.compile(r"(?>(?:[\s,;]|```\w*|^[ \t]*+[-*•][ \t])*)", re.MULTILINE)
 _MAX_WRONG = 10
 """After so many objects that are wrong as calls the others change nothing."""
 

@@ -10,8 +10,10 @@ from micro_agent.decoding.settle import error
 from micro_agent.decoding.source import Source
 
 _ESCAPED_OBJECT = re.compile(r"""\s*+(?:```\w*\s*+)?"?\s*+\{\s*+\\+\"""")
-_LOST_BRACE = re.compile(r"""(?:\s|```\w*\n)*+(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
-_QUOTED_CALL = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>")?')
+_LOST_BRACE = re.compile(r"""(?>(?:\s|```\w*\n)*)(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
+_QUOTED_CALL = re.compile(
+    r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?P<end>")?'
+)
 # Were the last quote wanted, each of many that are escaped would be followed to the end.
 _MAX_QUOTED = 100
 

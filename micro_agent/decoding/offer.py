@@ -1,19 +1,22 @@
 """The tools that a decode may call, and whether a name and arguments are one of theirs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from time import thread_time
+from typing import Any, NoReturn, TypeVar, cast
 
 from micro_agent.decoding.decision import ToolSpec
-from micro_agent.decoding.markup.typed import types
-from micro_agent.decoding.repair.mending import Allowance
+from micro_agent.decoding.repair.strict import Allowance
+from micro_agent.decoding.schema_types import types
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools import Tool, check, resolve
 from micro_agent.tools.arguments import Accepted, Faults
-from micro_agent.tools.faults import find_faults
+from micro_agent.tools.faults import UNCHECKED, find_faults
 from micro_agent.tools.names import closest
 
 _MAX_NAME = 128
+_Schema = TypeVar("_Schema")
+_Found = TypeVar("_Found")
 
 
 @dataclass(slots=True)
@@ -24,6 +27,8 @@ class Offer:
     allowance: Allowance = field(default_factory=Allowance)
     values: int = 300
     """How many more values of arguments are checked against a schema; the loop checks all of them anyway."""
+    seconds: float = 1.0
+    """How much more processor time that may take."""
     native: bool = False
     """Whether the tools stand on the wire: an error then asks for a call there and not for an object in the text."""
     lookups: int = 2
@@ -67,7 +72,7 @@ class Offer:
     @property
     def unchecked(self) -> bool:
         """Whether there were too many values already, so that arguments count as fitting unseen."""
-        return self.values <= 0
+        return self.values <= 0 or self.seconds <= 0
 
     def types(self, name: str, key: str) -> frozenset[str]:
         """The JSON types that the tool of this name allows for one argument; none where it does not say."""
@@ -82,15 +87,15 @@ class Offer:
         ``extras`` allows arguments that the schema neither names nor forbids, which the loop then refuses by name.
         """
         checked = self._checked(name, args)
-        found = check(checked, args) if checked is not None else None
+        found = self._timed(check, checked, args) if checked is not None else None
         if found is not None:
             self._found[id(args)] = name, args, found
-        if checked is None or not isinstance(found, Faults):
+        if checked is None or not isinstance(found, Faults) or found.faults == [UNCHECKED]:
             return None
         allowed = checked.schema.allowed
         if extras and allowed is not None and not args.keys() <= set(allowed):
             known = {key: value for key, value in args.items() if key in allowed}
-            return None if not isinstance(check(checked, known), Faults) else found.message
+            return None if not isinstance(self._timed(check, checked, known), Faults) else found.message
         return found.message
 
     def coerced(self, name: str, args: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -98,18 +103,26 @@ class Offer:
         known, seen, found = self._found.get(id(args), (None, None, None))
         if known != name or seen is not args:
             checked = self._checked(name, args)
-            found = check(checked, args) if checked is not None else None
+            found = self._timed(check, checked, args) if checked is not None else None
         return (found.args, found.coercions) if isinstance(found, Accepted) else (args, [])
 
     def misfits(self, name: str, args: dict[str, Any]) -> bool:
         """Whether ``args`` are known not to fit as they are, without any coercion."""
         checked = self._checked(name, args)
-        return checked is not None and bool(find_faults(checked.schema, args))
+        return checked is not None and self._timed(find_faults, checked.schema, args) not in ([], [UNCHECKED])
 
     def _checked(self, name: str, args: dict[str, Any]) -> Tool | None:
         """The tool that ``args`` can be checked against, if there is one and it costs little."""
         self.values -= _count(args, self.values)
-        return self._known(name) if self.values > 0 else None
+        return None if self.unchecked else self._known(name)
+
+    def _timed(
+        self, look: Callable[[_Schema, dict[str, Any]], _Found], schema: _Schema, args: dict[str, Any]
+    ) -> _Found:
+        started = thread_time()
+        found = look(schema, args)
+        self.seconds -= thread_time() - started
+        return found
 
     def _known(self, name: str) -> Tool | None:
         """The tool of exactly this name, its schema compiled once; ``None`` where either is none."""

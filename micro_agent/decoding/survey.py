@@ -67,7 +67,7 @@ _ARGUMENTS_KEY = re.compile(
     )
     + rf"{_QUOTE}\s*+[:：]"
 )
-_FIRST_KEY = re.compile(rf"(?:[\[{{\s]|(?://|#)[^\n]*+\n){{1,40}}+{_QUOTE}([\w.\\-]{{1,64}}){_QUOTE}\s*+[:：]")
+_FIRST_KEY = re.compile(rf"(?>(?:[\[{{\s]|(?://|#)[^\n]*+\n){{1,40}}){_QUOTE}([\w.\\-]{{1,64}}){_QUOTE}\s*+[:：]")
 
 _LISTED_KEY = re.compile(
     rf"\{{\s*+{_QUOTE}[\w .-]{{1,64}}+{_QUOTE}\s*+:\s*+\[\s*+\{{\s*+{_QUOTE}([\w.-]{{1,64}}){_QUOTE}\s*+:"

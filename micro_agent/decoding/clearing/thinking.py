@@ -38,7 +38,7 @@ _OBJECT = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(?:["'“‘]|\w+\s*+[:=])""")
 # gpt-oss: the analysis channel up to the next message. With a recipient it is a call and no thought.
 _ANALYSIS = re.compile(
     r"(?=<\||to=)(?P<call>\bto=[\w.-]{1,128}\s*+)?(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+analysis(?P<header>[^<]{0,200})"
-    r"<\|message\|>[^<]*+(?:<(?!\|(?:end|start|channel|call|return)\|>)[^<]*+)*+(?:<\|end\|>)?"
+    r"<\|message\|>[^<]*+(?>(?:<(?!\|(?:end|start|channel|call|return)\|>)[^<]*+)*)(?:<\|end\|>)?"
 )
 # The same where the server dropped the special tokens.
 _BARE_ANALYSIS = re.compile(r"analysis(?=[A-Z]).*?assistant(?:final|(?=commentary))", re.DOTALL)

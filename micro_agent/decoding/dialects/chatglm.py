@@ -16,7 +16,7 @@ from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
 
 _SIGN = "tool_call("
-_TOKEN = r"(?:<\|assistant\|>)?+"
+_TOKEN = r"(?>(?:<\|assistant\|>)?)"
 _BEGIN = re.compile(
     rf"^[ \t]*+{_TOKEN}[ \t]*+(?P<name>[A-Za-z_][\w.-]{{0,127}}+)[ \t]*+\n\s{{0,9}}+"
     r"```(?:python|py)?[ \t]*+\n\s{0,9}+(?=tool_call\()",

@@ -10,7 +10,7 @@ from micro_agent.decoding.source import Source
 _BEGIN = re.compile(r"(?:>>>|\A)\s*+(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]*+\n\s*+(?=\{|\"\{)")
 _END = re.compile(r"<\|(?:eot_id|end_of_text)\|>")
 _OPENING = re.compile(r">>>(?!all\b)")
-_ALL = re.compile(r"\A\s*+(?:>>>)?all[ \t]*+\n(?P<answer>[^>]*+(?:>(?!>>)[^>]*+)*+)")
+_ALL = re.compile(r"\A\s*+(?:>>>)?all[ \t]*+\n(?P<answer>[^>]*+(?>(?:>(?!>>)[^>]*+)*))")
 _MARKUP = Markup("functionary", (">>>",), _BEGIN, _END, opening=_OPENING)
 
 

@@ -18,7 +18,9 @@ _BEGIN = re.compile(
 _END = re.compile(r"<\|stop\|>|(?=<\|from\|>)")
 _OPENING = re.compile(r"<\|recipient\|>(?!\s{0,9}all\b)")
 _MARKUP = Markup("functionary_v2", ("<|content|>",), _BEGIN, _END, opening=_OPENING)
-_ALL = re.compile(rf"(?:{_FROM}<\|recipient\|>|\A)\s*+all\s{{0,9}}<\|content\|>(?P<answer>[^<]*+(?:<(?!\|)[^<]*+)*+)")
+_ALL = re.compile(
+    rf"(?:{_FROM}<\|recipient\|>|\A)\s*+all\s{{0,9}}<\|content\|>(?P<answer>[^<]*+(?>(?:<(?!\|)[^<]*+)*))"
+)
 
 
 def read(source: Source) -> Decision | None:

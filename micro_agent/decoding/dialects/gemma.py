@@ -8,11 +8,10 @@ import json
 import re
 from typing import Any
 
-from micro_agent.decoding.decision import Decision
+from micro_agent.decoding.decision import MAX_DEPTH, Decision
 from micro_agent.decoding.markup.shared import TURN, decided, different, marks
 from micro_agent.decoding.pythonic.positional import python_shapes
 from micro_agent.decoding.repair.mending import Unreadable, mend
-from micro_agent.decoding.scan.scanner import MAX_DEPTH
 from micro_agent.decoding.scan.values import Unfinished
 from micro_agent.decoding.shapes import Shape
 from micro_agent.decoding.source import Source
@@ -20,7 +19,7 @@ from micro_agent.decoding.source import Source
 _MAX_TOKENS = 4_000
 _SIGNS = ("<|tool_call", "<start_function_call>", "call:", "<call>")
 _OPENING = re.compile(r"<\|tool_call\|?>|<start_function_call>")
-_NAME = r"(?P<name>[A-Za-z_](?:[\w.-]|:(?=\w)){0,127}+)"
+_NAME = r"(?P<name>[A-Za-z_](?>(?:[\w.-]|:(?=\w)){0,127}))"
 _BEGIN = re.compile(
     rf"(?=[<:c])(?:(?:{_OPENING.pattern}|<call>)\s*+:?(?:call:\s*+)?|(?P<bare>^:?call:|(?<=\|>)call:)){_NAME}\s*+(?={{|\([^()]{{0,80}}(?:<\|\"\|>|<escape>))",
     re.MULTILINE,
@@ -32,7 +31,7 @@ _CLOSED = re.compile(_ENDING)
 _END = re.compile(rf"\s*+(?:{_ENDING})")
 _DELIMITER = r'(?:<\|"\|>|<escape>)'
 _TOKEN = re.compile(
-    r'\s*+(?:<\|"\|>(?P<text>.*?)<\|"\|>|<escape>(?P<escape>.*?)<escape>|(?P<json>"[^"\\]*(?:\\.[^"\\]*)*+")'
+    r'\s*+(?:<\|"\|>(?P<text>.*?)<\|"\|>|<escape>(?P<escape>.*?)<escape>|(?P<json>"[^"\\]*(?>(?:\\.[^"\\]*)*)")'
     r"|'(?P<single>[^'\\\n]*+)'(?=\s*+[,:=}\]])|`(?P<tick>[^`]*+)`(?=\s*+[,}\]])"
     rf"|(?P<mark>[{{}}\[\],:])|(?P<end>{_ENDING})|(?P<bare>[^\s{{}}\[\],:\"'<][^{{}}\[\],:\"<]*))",
     re.DOTALL,

@@ -36,11 +36,11 @@ _LINE = re.compile(rf"^[ \t]*+(?=[^\n(\[:=]*+[(\[:=]){_LABEL}`{{0,2}}(?P<call>{S
 _CALL = re.compile(START)
 _VALUE = re.compile(r"""=|[(,:]\s*+["'\[{\d]""")
 _LINE_END = re.compile(
-    r"[ \t]*+(?:[;,]|\.{3}|…)?+(?:<(?:bot_end|\|\w{1,30}\|)>)?+[ \t]*+`{0,3}+[ \t]*+(?:#[^\n]*+)?+(?=\n|\Z)"
+    r"[ \t]*+(?>(?:[;,]|\.{3}|…)?)(?>(?:<(?:bot_end|\|\w{1,30}\|)>)?)[ \t]*+`{0,3}+[ \t]*+(?>(?:#[^\n]*+)?)(?=\n|\Z)"
 )
-_GAP = re.compile(r"(?:[\s,;]|```\w*)*+")
-_AROUND = re.compile(r"(?:[\s;`]|```\w*\n)*+")
-_BOILERPLATE = re.compile(r"(?:\s|;|#[^\n]*|print\(\w+\)|(?:from[ ][\w.]+[ ])?import[ ][\w., ]+)*+")
+_GAP = re.compile(r"(?>(?:[\s,;]|```\w*)*)")
+_AROUND = re.compile(r"(?>(?:[\s;`]|```\w*\n)*)")
+_BOILERPLATE = re.compile(r"(?>(?:\s|;|#[^\n]*|print\(\w+\)|(?:from[ ][\w.]+[ ])?import[ ][\w., ]+)*)")
 _BLOCK = re.compile(
     r"[ \t]*+(?:(?:if|elif|while|except|with|(?:async[ ])?def)\b|else|try|for[ ]\w+[ ]in\b)[^\n]{0,200}:[ \t]*\Z"
 )

@@ -35,7 +35,7 @@ _ACTION = ("action", "action name", "✿function✿")
 _ALONE = (*_ACTION, "tool", "tool name", "function", "function name")
 """Labels of an action and of nothing else, and those behind which a name alone is a call."""
 _SENTENCE_END = re.compile(r"[.!?:;…][\s*]{1,5}\Z")
-_WORD = r"[A-Za-z_](?:[\w.-]|\\_){0,127}+"
+_WORD = r"[A-Za-z_](?>(?:[\w.-]|\\_){0,127})"
 _NAME = (
     rf"(?:(?:use|using|call|calling|run|invoke)[ ](?:the[ ])?)?[\[`\"'*]*+(?P<name>{_WORD}(?: Answer)?)[\]`\"'*]*+"
     r"(?:\(\))?(?:[ ](?:tool|function))?(?:[ ]with)?"
@@ -56,7 +56,8 @@ _DESCRIBED = re.compile(
 )
 """The name as the prompt describes the tool, or with the reason behind it, and the input on a line of its own."""
 _SPACED = re.compile(
-    rf"{_COLON}[\[`\"'*]*+(?P<name>[A-Za-z]\w{{0,40}}(?:[ ]\w{{1,40}}){{1,4}}+)[\]`\"'*]*+{_LABELLED}{_BELOW}", _FLAGS
+    rf"{_COLON}[\[`\"'*]*+(?P<name>[A-Za-z]\w{{0,40}}(?>(?:[ ]\w{{1,40}}){{1,4}}))[\]`\"'*]*+{_LABELLED}{_BELOW}",
+    _FLAGS,
 )
 """The name of a tool in words: ``Docs Search``."""
 _NAMED = re.compile(rf"{_COLON}(?P<name>{_WORD})(?P<said>[^\n]*+)", _FLAGS)

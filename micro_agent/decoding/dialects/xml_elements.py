@@ -28,7 +28,7 @@ _NAMED = re.compile(
     rf"<(?P<tag>name|tool_name|function_name|tool|function)>\s{{0,9}}{_NAME}\s{{0,9}}</(?P=tag)>"
 )
 _QUOTED = r"""(?:"[^"<]{0,4000}"|'[^'<]{0,4000}')"""
-_ATTRIBUTES = rf"(?P<attributes>(?:\s{{1,9}}[\w-]{{1,64}}\s?=\s?{_QUOTED}){{1,20}}+)\s{{0,9}}(?P<closed>/)?>"
+_ATTRIBUTES = rf"(?P<attributes>(?>(?:\s{{1,9}}[\w-]{{1,64}}\s?=\s?{_QUOTED}){{1,20}}))\s{{0,9}}(?P<closed>/)?>"
 _WITH_ATTRIBUTES = re.compile(rf"<{OUTER}{_ATTRIBUTES}")
 _ATTRIBUTE = re.compile(r"""([\w-]{1,64})\s?=\s?("[^"]*"|'[^']*')""")
 _IN_TAG = re.compile(

@@ -36,11 +36,11 @@ _NEXT = (
     rf"(?=\s*+(?:<{_DSML}{_WORD}[\s=:]|</{_DSML}(?:function|invoke)\b|</?{_DSML}{_WRAP}\b"
     rf"|<{_DSML}(?:function|invoke)[\s=]|<[|｜]|\Z))"
 )
-_VALUE_END = re.compile(rf"(?:</{_DSML}{_WORD}(?:=[^<>\n]{{1,128}})?>\s{{0,20}}){{1,4}}+{_NEXT}")
+_VALUE_END = re.compile(rf"(?>(?:</{_DSML}{_WORD}(?:=[^<>\n]{{1,128}})?>\s{{0,20}}){{1,4}}){_NEXT}")
 _VALUE_TAG = re.compile(rf"<(?P<slash>/)?{_DSML}{_WORD}\b[^<>\n]{{0,128}}>")
 _CLOSING = rf"</{_DSML}(?:function|invoke|{_WRAP})(?:=[^<>\n]{{1,128}})?(?:>|(?=\s*+</))"
 _CALL_END = re.compile(_CLOSING)
-_CLOSERS = re.compile(rf"(?:\s*+{_CLOSING})*+")
+_CLOSERS = re.compile(rf"(?>(?:\s*+{_CLOSING})*)")
 _BLANKS = re.compile(r"\s*+")
 _MAX_PARAMETERS = 200
 

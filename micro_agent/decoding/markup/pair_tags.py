@@ -12,7 +12,7 @@ from micro_agent.decoding.offer import Offer
 
 _CALL = r"<(?:[a-z]{1,20}_)?(?:tool_calls?|function_calls?)>"
 _WORD = r"[A-Za-z_][\w.-]{0,127}+"
-_DOUBLED = re.compile(r"<(arg_key|arg_value)>(?:\s{0,9}<\1>){1,3}+|</(arg_key|arg_value)>(?:\s{0,9}</\2>){1,3}+")
+_DOUBLED = re.compile(r"<(arg_key|arg_value)>(?>(?:\s{0,9}<\1>){1,3})|</(arg_key|arg_value)>(?>(?:\s{0,9}</\2>){1,3})")
 _FIRST = re.compile(
     rf"(?P<before>{_CALL}\s{{0,9}})(?P<name>{_WORD})(?P<between>\s{{0,9}}(?:</?(?:tool_call|arg_value|name)>)?\s{{0,9}})"
     rf"(?P<key>{_WORD})?(?=\s{{0,9}}</arg_key>\s{{0,9}}<arg_value>)"

@@ -5,34 +5,13 @@ from contextlib import suppress
 from typing import Any, cast
 
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend
-from micro_agent.tools.schema import Schema
+from micro_agent.decoding.schema_types import JSON_TYPES
 
-_MAX_NESTING = 8
 _TEXT = frozenset({"string"})
 _CDATA = re.compile(r"\s*+<!\[CDATA\[(?P<text>.*?)\]\]>\s*+", re.DOTALL)
 _ITEM = re.compile(r"\s*+<(?P<key>[A-Za-z_][\w.-]{0,127})>(?P<text>[^<]*+)</(?P=key)>\s*+")
 _NULLS = ("null", "none", "nil")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
-_IMPLIED = {"properties": "object", "items": "array", "prefixItems": "array"}
-_JSON_TYPES: dict[type, str] = {
-    dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null",
-}  # fmt: skip
-
-
-def types(schema: Schema, part: object, nesting: int = _MAX_NESTING) -> frozenset[str]:
-    """The JSON types that a part of a schema allows, over its alternatives and references; none when it is silent."""
-    resolved = schema.resolved(part)
-    if not isinstance(resolved, dict) or nesting == 0:
-        return frozenset()
-    known = cast("dict[str, Any]", resolved)
-    if "type" in known:
-        named = known["type"]
-        return frozenset([named] if isinstance(named, str) else named)
-    if "enum" in known or "const" in known:
-        return frozenset(_JSON_TYPES[type(option)] for option in known.get("enum", [known.get("const")]))
-    branches = [branch for key in ("anyOf", "oneOf", "allOf") for branch in known.get(key, ())]
-    implied = {kind for key, kind in _IMPLIED.items() if key in known}
-    return frozenset(implied).union(*(types(schema, branch, nesting - 1) for branch in branches))
 
 
 def typed(text: str, wanted: frozenset[str], allowance: Allowance) -> Any:
@@ -57,7 +36,7 @@ def typed(text: str, wanted: frozenset[str], allowance: Allowance) -> Any:
     if "boolean" in wanted and bare.lower() in ("true", "false"):
         return bare.lower() == "true"
     value = _read(bare, allowance, wanted) if wanted & {"number", "object", "array"} else whole
-    kind = _JSON_TYPES[cast("type", type(value))]
+    kind = JSON_TYPES[cast("type", type(value))]
     return value if kind in wanted - _TEXT or (kind == "integer" and "number" in wanted) else whole
 
 

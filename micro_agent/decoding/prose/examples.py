@@ -21,7 +21,7 @@ _ABOUT = re.compile(
     r"\s+(?:is|are|was|were|marks?|begins?|starts?|opens?|ends?|means?|wraps?|tokens?|tags?|markers?)\b"
 )
 _BETWEEN_TAGS = re.compile(
-    r"(?:[\s,`'\"]|\b(?:and|or|then|to|the|a|an|your|json|call|calls|goes|here|with|tags?)\b|\.{3}|…)*+"
+    r"(?>(?:[\s,`'\"]|\b(?:and|or|then|to|the|a|an|your|json|call|calls|goes|here|with|tags?)\b|\.{3}|…)*)"
 )
 _STRUCTURE = re.compile(r"""[{\[(]\s*+["'{\[]|["']\s*+:""")
 _HEADER = re.compile(r"(?:<\|start\|>\s*+assistant\s*+)?(?:<\|channel\|>\s*+\w{1,20}\s*+)?\Z")

@@ -10,7 +10,7 @@ _FIRST = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    r"[\s`.,;:#*-]*+(?:(?:and|json)\s+)*+(?:then|next|second(?:ly)?|third(?:ly)?|finally|lastly"
+    r"[\s`.,;:#*-]*+(?>(?:(?:and|json)\s+)*)(?:then|next|second(?:ly)?|third(?:ly)?|finally|lastly"
     r"|after(?:wards| that| this)|step \w{1,5})\b",
     re.IGNORECASE,
 )

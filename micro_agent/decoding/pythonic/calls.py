@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, cast
 
+from micro_agent.decoding.decision import MAX_DEPTH
 from micro_agent.decoding.pythonic.slips import with_usual_signs
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact
-from micro_agent.decoding.scan.scanner import MAX_DEPTH
 
 # A string that nothing closes reaches to the end: were the closing quote wanted, the time would be quadratic.
 STRING = re.compile(
-    r"""(?P<raw>\b[rR])?(?:"{3}(?P<a>(?:[^"\\]++|\\.|"(?!""))*+)(?P<a_end>"{3})?"""
-    r"""|'{3}(?P<b>(?:[^'\\]++|\\.|'(?!''))*+)(?P<b_end>'{3})?"""
-    r"""|"(?P<c>[^"\\]*(?:\\.[^"\\]*)*+)(?P<c_end>")?|'(?P<d>[^'\\]*(?:\\.[^'\\]*)*+)(?P<d_end>')?"""
+    r"""(?P<raw>\b[rR])?(?:"{3}(?P<a>(?>(?:[^"\\]++|\\.|"(?!""))*))(?P<a_end>"{3})?"""
+    r"""|'{3}(?P<b>(?>(?:[^'\\]++|\\.|'(?!''))*))(?P<b_end>'{3})?"""
+    r"""|"(?P<c>[^"\\]*(?>(?:\\.[^"\\]*)*))(?P<c_end>")?|'(?P<d>[^'\\]*(?>(?:\\.[^'\\]*)*))(?P<d_end>')?"""
     r"""|“(?P<e>[^“”]*+)(?P<e_end>”)?)|(?P<comment>#[^\n]*+)""",
     re.DOTALL,
 )
@@ -27,8 +27,8 @@ STRING = re.compile(
 # beginning.
 _TOKEN = re.compile(
     r"""[][(){}"'“#](?:(?<=[][(){}])"""
-    r"""|(?<=")(?:""(?:[^"\\]++|\\.|"(?!""))*+(?P<a_end>"{3})?|[^"\\]*+(?:\\.[^"\\]*+)*+(?P<c_end>")?)"""
-    r"""|(?<=')(?:''(?:[^'\\]++|\\.|'(?!''))*+(?P<b_end>'{3})?|[^'\\]*+(?:\\.[^'\\]*+)*+(?P<d_end>')?)"""
+    r"""|(?<=")(?:""(?>(?:[^"\\]++|\\.|"(?!""))*)(?P<a_end>"{3})?|[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?P<c_end>")?)"""
+    r"""|(?<=')(?:''(?>(?:[^'\\]++|\\.|'(?!''))*)(?P<b_end>'{3})?|[^'\\]*+(?>(?:\\.[^'\\]*+)*)(?P<d_end>')?)"""
     r"""|(?<=“)[^“”]*+(?P<e_end>”)?|(?<=\#)[^\n]*+)""",
     re.DOTALL,
 )
@@ -53,8 +53,8 @@ _ZEROS = re.compile(r"(?<![\w.\x00+-])[-+]?0\d{1,30}+(?![\w.\x00])")
 _PREFIX = re.compile(r"(?<![\w\x00])(?:await|return)[ ](?=[ ]{0,3}\x00n)")
 _WRAPPERS = frozenset({"print", "python", "str", "repr", "display", "run", "asyncio.run", "json.dumps"})
 _PLAIN = re.compile(
-    r"(?:\x00s\d+\x00(?!\s*\x00)|\x00n\d+\x00|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\b\.?(?!\x00)"
-    r"|\b(?:True|False|None|true|false|null)\b(?!\x00)|(?<=[(,\s])\*\*(?=\{)|[\s{}\[\](),:;=])*+"
+    r"(?>(?:\x00s\d+\x00(?!\s*\x00)|\x00n\d+\x00|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\b\.?(?!\x00)"
+    r"|\b(?:True|False|None|true|false|null)\b(?!\x00)|(?<=[(,\s])\*\*(?=\{)|[\s{}\[\](),:;=])*)"
 )
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\n": ""}

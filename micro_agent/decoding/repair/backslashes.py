@@ -18,10 +18,10 @@ from micro_agent.decoding.repair.strict import Unreadable
 _MAX_BACKSLASHES = 5000
 _MAX_QUOTES = 10_000
 
-_LEGAL = re.compile(r'(?:[^\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
+_LEGAL = re.compile(r'(?>(?:[^\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)')
 _PART = re.compile(
-    r"""(?P<key>(?<![\w"'])["']?\w{1,40}+["']?\s{0,9}:\s{0,9})?(?:"(?P<text>[^"\\]*(?:\\.[^"\\]*)*+)"""
-    r"""|(?<=[:,{\[(\s])'(?P<single>[^'\\]*(?:\\.[^'\\]*)*+)')|\\.""",
+    r"""(?P<key>(?<![\w"'])["']?\w{1,40}+["']?\s{0,9}:\s{0,9})?(?:"(?P<text>[^"\\]*(?>(?:\\.[^"\\]*)*))"""
+    r"""|(?<=[:,{\[(\s])'(?P<single>[^'\\]*(?>(?:\\.[^'\\]*)*))')|\\.""",
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.|\Z)", re.DOTALL)
@@ -29,7 +29,7 @@ _NOTHING = "_'"
 _MARKDOWN = "*#>~|`!-"
 _AMBIGUOUS = ".()[]{}+"
 _LITERAL_KEY = re.compile(r"pattern|regex|glob|command|cmd|shell|script|path|latex", re.IGNORECASE)
-_LETTER = re.compile(r"(?<!\\)(?:\\\\)*+\\(?:[ac-eg-mo-qsv-zA-Z0-9]|u(?![0-9a-fA-F]{4}))")
+_LETTER = re.compile(r"(?<!\\)(?>(?:\\\\)*)\\(?:[ac-eg-mo-qsv-zA-Z0-9]|u(?![0-9a-fA-F]{4}))")
 _REGEX = re.compile(r"\.\*|\.\+|\[\^|\(\?|\]\+|\)\+|\bgrep\b|\bsed\b|\bre\.|RegExp")
 _MARKED = re.compile(r"\\[_#>~]|(?<!\S)\\\*|\\\*\\\*")
 _DRIVE = re.compile(r"(?<!\w)[A-Za-z]:\\(?!\\)")

@@ -26,12 +26,10 @@ from micro_agent.decoding.repair.quotes import (
     single_quotes,
     tripled_quotes,
 )
-from micro_agent.decoding.repair.strict import Allowance, GivenTwice, Unreadable, exact
-from micro_agent.decoding.wording import shorten
+from micro_agent.decoding.repair.strict import Allowance, GivenTwice, Unreadable, exact, repair
 
 __all__ = ["Allowance", "Unreadable", "exact", "mend", "repair", "unescaped"]
 
-_SHOWN = 200
 _FAST = 20
 """So many characters a microsecond a reader at least takes; a backslash may take half of one."""
 
@@ -85,11 +83,6 @@ def unescaped(text: str) -> str | None:
     with suppress(Unreadable):
         return cast("str", exact(f'"{inner}"', strict=False))
     return None
-
-
-def repair(kind: str, before: str, after: str) -> Repair:
-    """A `Repair` with both texts shortened to 200 characters."""
-    return Repair(kind, shorten(before, _SHOWN), shorten(after, _SHOWN))
 
 
 _Readers = tuple[tuple[str, Callable[[str, Allowance], Any]], ...]

@@ -37,7 +37,8 @@ _NEXT_KEY = re.compile(r",\s*+[\w-]++\s*+:")
 
 
 _MIXED = re.compile(
-    rf'"(?P<text>[^"\\“”]*+(?:\\.[^"\\“”]*+)*+)”(?=\s*+(?:[}}\]:]|,\s*+["{{\[\d}}\]]))|(?P<string>{STRING})', re.DOTALL
+    rf'"(?P<text>[^"\\“”]*+(?>(?:\\.[^"\\“”]*+)*))”(?=\s*+(?:[}}\]:]|,\s*+["{{\[\d}}\]]))|(?P<string>{STRING})',
+    re.DOTALL,
 )
 _ASSIGNED = re.compile(r'(?P<before>[{,]\s{0,20}"\w{1,40})=[ ]?(?="[^"\\=:]{1,128}"\s{0,20}[,}])')
 

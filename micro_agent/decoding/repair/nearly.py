@@ -32,7 +32,7 @@ def escapes(text: str, _: Allowance) -> Any:
     return changed(legal if legal != text else None)
 
 
-STRING = r'"[^"\\]*(?:\\.[^"\\]*)*+"?'  # or up to the end: were the last quote wanted, the time would be quadratic
+STRING = r'"[^"\\]*(?>(?:\\.[^"\\]*)*)"?'  # or up to the end: were the last quote wanted, the time would be quadratic
 _COMMA_LAST = re.compile(r",(?=\s*+[}\]])")
 _TRAILING_COMMA = re.compile(rf"({STRING})|,(?=\s*+[}}\]])", re.DOTALL)
 
@@ -88,11 +88,11 @@ def _as_json(part: re.Match[str]) -> str:
 
 
 _PYTHON_ESCAPE = re.compile(r"\\[\\'\"abfnrtvxuUN]")
-_PYTHON_STRING = re.compile(r"""'[^'\\\n]*(?:\\.[^'\\\n]*)*+'?|"[^"\\\n]*(?:\\.[^"\\\n]*)*+"?""")
+_PYTHON_STRING = re.compile(r"""'[^'\\\n]*(?>(?:\\.[^'\\\n]*)*)'?|"[^"\\\n]*(?>(?:\\.[^"\\\n]*)*)"?""")
 _PYTHON_REST = re.compile(
     # A text that goes on in the next line is one text as a value; in a list it may be two that lack a comma.
-    r"(?::\s*+''(?:[ \t]*+\n\s*+'')*+(?!\s*+')|''(?!\s*+')"
-    r"|(?:True|False|None|true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\b|[\s{}\[\](),:])*+"
+    r"(?>(?::\s*+''(?>(?:[ \t]*+\n\s*+'')*)(?!\s*+')|''(?!\s*+')"
+    r"|(?:True|False|None|true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\b|[\s{}\[\](),:])*)"
 )
 _JSON_WORD = re.compile(rf"({_PYTHON_STRING.pattern})|\b(?:true|false|null)\b")
 _PYTHON_WORDS = {"true": "True", "false": "False", "null": "None"}

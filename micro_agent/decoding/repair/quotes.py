@@ -122,7 +122,7 @@ def _once_quoted(found: re.Match[str]) -> str:
 
 # A text alone matches as well: were the sign wanted, each quote in one without an end would be followed to the end.
 # Without a blank beside it the sign is as often part of one text, as in "1 "+" 1" for 1 + 1.
-_SUM = re.compile(rf"(?>{STRING})(?:(?:\s++\+\s*+|\+\s++)(?>{STRING}))*+", re.DOTALL)
+_SUM = re.compile(rf"(?>{STRING})(?>(?:(?:\s++\+\s*+|\+\s++)(?>{STRING}))*)", re.DOTALL)
 _TERM = re.compile(STRING, re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""JSON to the letter, and what a decode may spend on reading anything else."""
+"""JSON to the letter, what a decode may spend on reading anything else, and how a repair is told."""
 
 import json
 import math
@@ -6,8 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from micro_agent.decoding.scan.scanner import MAX_DEPTH
+from micro_agent.decoding.decision import MAX_DEPTH, Repair
 from micro_agent.decoding.wording import shorten
+
+_SHOWN = 200
+# Python 3.13 points to the last comma; before, what should follow it was missed.
+_SAID_BEFORE = {
+    "Illegal trailing comma before end of object": "Expecting property name enclosed in double quotes",
+    "Illegal trailing comma before end of array": "Expecting value",
+}
 
 
 class Unreadable(ValueError):
@@ -42,7 +49,7 @@ def exact(text: str, *, strict: bool = True) -> Any:
     try:
         value = (_STRICT if strict else _LOOSE).decode(text)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
+        raise Unreadable(_reason(error)) from None
     except Unreadable:
         raise
     except ValueError:  # Python reads no integer of more than sys.get_int_max_str_digits() digits
@@ -52,6 +59,13 @@ def exact(text: str, *, strict: bool = True) -> Any:
     if text.count("{") + text.count("[") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
         raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
     return value
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    """What is wrong and where, alike on every Python: a model is told it, and a replay compares it."""
+    said = _SAID_BEFORE.get(error.msg, error.msg)
+    after = len(error.doc) - len(error.doc[error.pos + 1 :].lstrip(" \t\r\n"))
+    return f"{said[:1].lower()}{said[1:]} at character {error.pos if said == error.msg else after}"
 
 
 def _finite(digits: str) -> float:
@@ -92,3 +106,8 @@ def _deeper(value: Any, limit: int) -> bool:
 
 def _containers(values: Iterable[Any]) -> list[dict[str, Any] | list[Any]]:
     return [cast("list[Any]", value) for value in values if isinstance(value, dict | list)]
+
+
+def repair(kind: str, before: str, after: str) -> Repair:
+    """A `Repair` with both texts shortened to 200 characters."""
+    return Repair(kind, shorten(before, _SHOWN), shorten(after, _SHOWN))

@@ -7,7 +7,8 @@ brackets and strings looked at are bounded: 100 KB of brackets take a few millis
 import re
 from typing import NamedTuple
 
-MAX_DEPTH = 64
+from micro_agent.decoding.decision import MAX_DEPTH
+
 _MAX_STEPS = 6_000
 _PIECE_STEPS = 6
 _MAX_UNCLOSED = 24
@@ -18,13 +19,13 @@ _OPENER = re.compile(r"[{\[]")
 # A single quote opens a string only where a Python literal can have one, and only if something closes it. The first
 # character is one set and what it means is asked after it, since `re` skips text fast only to such a beginning.
 _TOKEN = re.compile(
-    r"""[{}\[\]"'](?:(?<=[{}\[\]])|(?<=")[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>")?"""
-    r"""|(?<=[{\[(,:\s]')[^'\\]*+(?:\\.[^'\\]*+)*+'(?=\s*+[,:}\])]))""",
+    r"""[{}\[\]"'](?:(?<=[{}\[\]])|(?<=")[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?P<closed>")?"""
+    r"""|(?<=[{\[(,:\s]')[^'\\]*+(?>(?:\\.[^'\\]*+)*)'(?=\s*+[,:}\])]))""",
     re.DOTALL,
 )
 # Most of what stands in prose: found without a step for each bracket.
 _FLAT = re.compile(
-    r"""(?:\{(?:[^][{}"']++|\{[^][{}"']*+\}|\[[^][{}"']*+\])*+\}|\[(?:[^][{}"']++|\{[^][{}"']*+\}|\[[^][{}"']*+\])*+\])"""
+    r"""(?:\{(?>(?:[^][{}"']++|\{[^][{}"']*+\}|\[[^][{}"']*+\])*)\}|\[(?>(?:[^][{}"']++|\{[^][{}"']*+\}|\[[^][{}"']*+\])*)\])"""
 )
 _STRUCTURE = re.compile(r"""\{\s*(?:(?://|\#)[^\n]*\n\s*)?(?:["'“‘„]|\w+["']?\s*[:=])|\[\s*[{\["'“‘]""")
 _PARTNER = {"}": "{", "]": "[", "{": "}", "[": "]"}

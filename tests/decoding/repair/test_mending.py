@@ -137,6 +137,19 @@ def test_a_number_longer_than_python_reads_is_unreadable() -> None:
         exact("9" * (sys.get_int_max_str_digits() + 1))
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"a": 1 , }', "expecting property name enclosed in double quotes at character 10"),
+        ('{"a": [1,\n]}', "expecting value at character 10"),
+    ],
+)
+def test_the_reason_is_the_same_on_every_python(text: str, reason: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        exact(text)
+    assert str(caught.value) == reason
+
+
 def test_the_reason_says_where() -> None:
     with pytest.raises(Unreadable, match="expecting ',' delimiter at character 8"):
         mend('{"a": 1 + 1}', Allowance())
