@@ -70,7 +70,7 @@ class DecisionAdapter(dspy.Adapter):
         self.last = LMCall(
             reply=reply.as_dict(), finish_reason=reply.finish_reason, model=model, mode=self.wire.mode,
             settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1],
-            request=self.page.chain.sent(),
+            request=self.page.sent(),
         )  # fmt: skip
         if isinstance(decision, DecodeError):
             self.last.error = asdict(decision)

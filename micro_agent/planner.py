@@ -14,8 +14,9 @@ from micro_agent.context import Window
 from micro_agent.demos import demos_for, instructions
 from micro_agent.effects import Planned, Trimmed
 from micro_agent.models.bodies import reply_from_failure
-from micro_agent.models.context_length import learned_length
-from micro_agent.models.failures import overflows
+from micro_agent.models.contention import contended, crowded
+from micro_agent.models.context_length import learned_length, longer_context
+from micro_agent.models.failures import marked, overflows
 from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price, cost
@@ -56,7 +57,7 @@ class Planner:
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        self._window = Window(self._held().get("max_tokens"))
+        self._window = Window(self._held().get("max_tokens"), longer_context(self.lm))
         self._wire()
 
     def plan(self, run: Run) -> Planned:
@@ -87,7 +88,7 @@ class Planner:
         self._demos = demos_for(self.predict.demos, self.mode, self.tools, bare=self.bare)
         traits = traits_of(self.lm)
         names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
-        wire = NativeWire(names) if self.mode == "native" else JsonWire()
+        wire = NativeWire(names, traits.schemas) if self.mode == "native" else JsonWire(schemas=traits.schemas)
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
         signature: Any = self.predict.signature
         self._adapter.page.open(signature.instructions, self._demos)
@@ -113,12 +114,14 @@ class Planner:
             self._adapter.take(reply, self._changed)
             return self._call(run)
         if overflows(error):
+            if contended(error) and self._window.room is not None:  # nothing is sent that would not fit alone
+                raise crowded(error) from error
             if trimmed := self._window.refused(run, self._adapter.page, learned_length(self.lm, error)):
                 return trimmed
-            raise error
+            raise marked(error, remedy=longer_context(self.lm))
         if self._tries.without(error):
             return None
-        if (mode := given_way(self.lm, error, self.mode, [tool.name for tool in self.tools])) is None:
+        if (mode := given_way(self.lm, error, self.mode, self.tools)) is None:
             raise error
         self.mode = run.mode = mode
         return self._wire()

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from micro_agent.context.tokens import estimate
-from micro_agent.decoding.clearing.thinking import without_thinking
 from micro_agent.encoding import as_json
 from micro_agent.run import Run, Step
 from micro_agent.tools.truncate import cut_middle
 
 View = Mapping[str, Any]
-"""A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``."""
+"""A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``.
+
+In JSON mode ``wrote`` is a reply that needed no repairs.
+"""
 
 LEAST_CHARS = 24
 """Nothing is cut to less."""
@@ -21,10 +23,20 @@ def view_of(step: Step, run: Run) -> dict[str, Any]:
     """What the planner sees of a step: the prose beside a native call too, and the whole text of a refused reply."""
     seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
     if step.call is not None:
-        reply = run.calls[step.call].reply
-        text = reply.get("text") if reply.get("tool_calls") or step.call_id is None else None
-        seen |= {"call": step.call, "call_id": step.call_id, "said": without_thinking(text) if text else ""}
+        call = run.calls[step.call]
+        reply, wrote = call.reply, call.reply.get("text")
+        text = wrote if reply.get("tool_calls") or step.call_id is None else None
+        seen |= {"call": step.call, "call_id": step.call_id, "said": _said(text) if text else ""}
+        if call.mode == "json" and wrote and not call.repairs:
+            seen["wrote"] = wrote
     return seen
+
+
+def _said(text: str) -> str:
+    """The words without thoughts. Most calls come without any, and then what knows thoughts is not loaded."""
+    from micro_agent.decoding.clearing.thinking import without_thinking
+
+    return without_thinking(text)
 
 
 def cut(view: View, chars: int | None) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class Window:
 
     max_tokens: int | None = None
     """The bound of a reply, for a run that has no reserve on record."""
+    remedy: str = "give the model a longer context, shorten the question or offer fewer tools"
+    """What to do when nothing helps."""
     question: str = ""
     views: list[View] = field(default_factory=list[View])
     tokens: int = 0
@@ -68,7 +70,7 @@ class Window:
         if budget is None or self.tokens <= budget.most:
             return None
         trimmed = self._trim(run, page, budget)
-        return trimmed if trimmed or self.tokens <= budget.utmost else _overflow(budget, self.tokens, page)
+        return trimmed if trimmed or self.tokens <= budget.utmost else _overflow(budget, self.tokens, page, self.remedy)
 
     def answered(self) -> None:
         """There is a reply: refusals are counted anew."""
@@ -173,13 +175,12 @@ class Window:
         return Trimmed({**found.args(), **figures, **({"refused": True} if refused else {})}, TOLD)
 
 
-def _overflow(budget: Budget, tokens: int, page: "Page") -> Failure:
+def _overflow(budget: Budget, tokens: int, page: "Page", remedy: str) -> Failure:
     needed, head = budget.learned.needed(tokens), budget.learned.needed(page.measure("", ()))
     over = needed + budget.least_reply - budget.length
     message = (
         f"the prompt needs about {needed} tokens ({head} of them for instructions, tools and demos) and a reply "
-        f"{budget.least_reply}: {over} more than the context of {budget.length} has. Give the model a longer context "
-        "(OLLAMA_NUM_CTX on Ollama), shorten the question or offer fewer tools."
+        f"{budget.least_reply}: {over} more than the context of {budget.length} has: {remedy}"
     )
     return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": message, "retries": 0}, "stopped")
 

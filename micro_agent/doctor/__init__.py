@@ -11,8 +11,8 @@ from typing import Any
 from micro_agent.doctor.check import Check, ok, skip, warn
 from micro_agent.doctor.folders import folder
 from micro_agent.doctor.server import ollama_context, served
-from micro_agent.models.fallback import Target
 from micro_agent.models.settings import Settings
+from micro_agent.models.target import Target
 
 __all__ = ["Check", "examine"]
 
@@ -24,8 +24,8 @@ def examine(asked: Target, settings: Settings, *, mode: str = "auto", traces_dir
     """Every check, each as soon as it is made: provider, model, context, tools, schema, speed, price, folders.
 
     Args:
-        asked: The provider, and the model, address and key if others than those of ``settings`` are meant. No other
-            provider is fallen back on.
+        asked: The provider, and the model, address and key if others than those of ``settings`` are meant. What is
+            looked at is what a question would go to: no other than the named one, unless ``LLM_FALLBACK`` allows it.
         settings: Those that a run would have.
         mode: The mode that is wanted: what native mode lacks matters little to a run in JSON mode.
         traces_dir: Where runs would be written; by default as ``settings`` say.
@@ -52,13 +52,10 @@ def _unseen(seen: list[str]) -> Iterator[Check]:
 
 
 def _of_model(target: Target, settings: Settings, mode: str, timeout_s: float) -> Iterator[Check]:
-    from micro_agent.models import configure_lm
     from micro_agent.models.identity import mode_of
+    from micro_agent.models.making import lm_of
 
-    lm: Any = configure_lm(
-        target.provider, target.model, target.base_url, target.api_key, settings=settings, fallback=False,
-        announce=lambda _: None,
-    )  # fmt: skip
+    lm = lm_of(target, settings)
     if target.provider == "ollama":
         yield ollama_context(target, settings, timeout_s=timeout_s)
     elif target.provider != "mock":

@@ -1,11 +1,10 @@
 """Whether runs can be written down: a file is made, synced and removed in each folder, as a run would do it."""
 
-import os
 import shutil
 from pathlib import Path
-from secrets import token_hex
 
 from micro_agent.doctor.check import Check, fail, ok, warn
+from micro_agent.storage.probe import nearest, try_writing
 
 LITTLE_SPACE = 100 * 1024 * 1024
 """Bytes. A run takes some kilobytes, so this is room for thousands; a disk this full is about to fail elsewhere."""
@@ -16,11 +15,11 @@ def folder(name: str, path: Path, variable: str, *, little: int = LITTLE_SPACE) 
 
     Less than ``little`` bytes of free space is worth a warning.
     """
-    existing = _nearest(path.absolute())
+    existing = nearest(path.absolute())
     where = f"{path}" if existing == path.absolute() else f"{path} (to be made in {existing})"
     advice = f"make it writable, or set {variable} to a folder that is"
     try:
-        _write(existing)
+        try_writing(existing)
     except OSError as error:
         return fail(name, f"{where} cannot be written: {error.strerror or error}", advice, path=str(path))
     free = shutil.disk_usage(existing).free
@@ -29,21 +28,3 @@ def folder(name: str, path: Path, variable: str, *, little: int = LITTLE_SPACE) 
         return warn(name, told, f"free some space, or set {variable} to a folder on another disk", path=str(path),
                     free_bytes=free)  # fmt: skip
     return ok(name, told, path=str(path), free_bytes=free)
-
-
-def _nearest(path: Path) -> Path:
-    """The folder itself, or the nearest one above it that exists."""
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return path
-
-
-def _write(folder: Path) -> None:
-    probe = folder / f".micro-agent-doctor-{token_hex(4)}"
-    descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, b"x")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-        probe.unlink()

@@ -6,6 +6,7 @@ from typing import Any
 
 from micro_agent.decoding import ToolCalls, decode
 from micro_agent.doctor.check import Check, fail, ok, skip, warn
+from micro_agent.models.identity import traits_of
 from micro_agent.models.probes import SCHEMA, TOOL, WORD, Probe, constrained, native_tools, speed
 
 SLOW_TOKENS_PER_S = 5.0
@@ -19,6 +20,9 @@ def probes(lm: Any, *, mode: str, timeout_s: float) -> Iterator[Check]:
         ("schema", constrained, _schema),
         ("speed", speed, _speed),
     ):
+        if name == "tools" and traits_of(lm).refuses_tools:
+            yield _left_out(mode)
+            continue
         probe = ask(lm, timeout_s=timeout_s)
         if probe.failure is not None and not probe.refused:
             yield fail(name, probe.failure.message, _advice(probe), code=probe.failure.code)
@@ -33,6 +37,14 @@ def _advice(probe: Probe) -> str:
     if probe.failure.code == "TIMEOUT":
         return "allow more with --timeout, take a smaller model, or see whether the server is busy loading it"
     return "the message says what to do; `micro-agent ask` would fail in the same way"
+
+
+def _left_out(mode: str) -> Check:
+    """The server has said so itself, and would answer a call with tools as if there were none."""
+    told = "the model's chat template has no tools: the server would leave them out of the prompt and say nothing"
+    if mode == "native":
+        return warn("tools", told, "use --mode json (auto does it by itself), or a template with tools", native=False)
+    return ok("tools", f"{told}; JSON decisions need none", native=False)
 
 
 def _tools(probe: Probe, mode: str) -> Check:

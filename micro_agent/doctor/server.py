@@ -4,23 +4,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from micro_agent.doctor.check import Check, fail, ok, skip, warn
-from micro_agent.models.fallback import Target, UnusableError, choose
+from micro_agent.models.addresses import is_public_openai
+from micro_agent.models.fallback import choose
+from micro_agent.models.keys import redirecting_file
 from micro_agent.models.lookup import LookupFailed, look_up
-from micro_agent.models.settings import Settings, is_public_openai
+from micro_agent.models.settings import Settings
+from micro_agent.models.target import Target, UnusableError
 
 
 def served(asked: Target, settings: Settings, *, timeout_s: float) -> Iterator[Check | Target]:
-    """The checks of provider and model; then the target, if it can be asked."""
+    """The checks of provider and model; then the target, if it can be asked: the one that a question would go to."""
     try:
-        target = choose(asked, settings, fallback=False, announce=lambda _: None, probe_s=timeout_s)
+        target = choose(asked, settings, fallback=settings.llm_fallback, announce=lambda _: None)
     except UnusableError as error:
-        reason, _, advice = str(error).partition(": ")
-        absent = asked.provider == "ollama" and " has no model" in reason
+        absent = " has no model" in error.reason
         if absent:
             yield ok("provider", f"Ollama answers at {asked.base_url or settings.ollama_host}")
-        yield fail("model" if absent else "provider", error.reason, advice)
+        yield fail("model" if absent else "provider", error.reason, error.remedy)
         return
-    if target.provider == "openai":
+    for passed in target.fallback_from:
+        name, reason = passed["provider"], passed["reason"]
+        advice = f"`LLM_FALLBACK=0 micro-agent doctor --provider {name}` says what to do"
+        yield warn("provider", f"{name} is not used: {reason}", advice)
+    if target.provider == "mock" and target.fallback_from:
+        advice = "start Ollama (`ollama serve`), or set OPENAI_API_KEY, or choose with --provider"
+        yield fail("provider", "no model can be asked: only the mock is left, which is not a model", advice)
+    elif target.provider == "openai":
+        if settings.openai_api_key and not target.api_key:
+            told = f"OPENAI_API_KEY is not sent to {target.base_url}, which {redirecting_file(settings)} names"
+            yield warn("provider", told, f"put the key into the same file, or pass --base-url {target.base_url}")
         yield from _openai(target, timeout_s)
     elif target.provider == "ollama":
         yield ok("provider", f"Ollama answers at {target.base_url}", base_url=target.base_url)

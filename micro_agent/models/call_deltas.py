@@ -18,6 +18,7 @@ class _Call:
         self.value: Any = None
         """Arguments that came as something else than text."""
         self._pieces: list[str] = []
+        self._size = 0
 
     @property
     def text(self) -> str:
@@ -29,6 +30,9 @@ class _Call:
         """Whether the arguments are whole: nothing but another call can follow."""
         if self.value is not None:
             return True
+        last = self._pieces[-1].rstrip() if self._pieces else ""
+        if last and last[-1] != "}":  # so that not every piece of a long text has all of it read
+            return False
         try:
             return isinstance(json.loads(self.text), dict)
         except (ValueError, RecursionError):
@@ -37,14 +41,15 @@ class _Call:
     def take(self, call_id: str, name: str, arguments: Any) -> None:
         self.id = self.id or call_id
         repeated = bool(name) and name == self.name
-        if not self.text and name:
+        if name and not self._size:
             self.name = name if name.startswith(self.name) else self.name + name
         if not isinstance(arguments, str):
             self.value = self.value if arguments is None else arguments
-        elif repeated and self.text and arguments.startswith(self.text):
-            self._pieces = [arguments]
+        elif repeated and 0 < self._size <= len(arguments) and arguments.startswith(self.text):
+            self._pieces, self._size = [arguments], len(arguments)
         elif not (repeated and self.complete()):
             self._pieces.append(arguments)
+            self._size += len(arguments)
 
 
 class CallDeltas:
@@ -53,6 +58,7 @@ class CallDeltas:
     def __init__(self) -> None:
         self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
+        self._of: dict[str, _Call] = {}
 
     def take(self, entry: Mapping[str, Any]) -> None:
         """One entry, whatever is in it."""
@@ -67,6 +73,7 @@ class CallDeltas:
         if number is not None:
             self._at[number] = call
         call.take(call_id, name, arguments)
+        self._of.setdefault(call.id, call)
 
     def calls(self) -> list[dict[str, Any]]:
         """The calls, each as a reply that is not streamed has it."""
@@ -81,7 +88,7 @@ class CallDeltas:
 
     def _unnumbered(self, call_id: str, name: str) -> _Call | None:
         """The call that a piece without an index goes on with: the one of its id, else the last."""
-        same = next((call for call in self._calls if call_id and call.id == call_id), None)
+        same = self._of.get(call_id) if call_id else None
         if same is None and not (call_id and name):
             return self._calls[-1] if self._calls else None
         return same
@@ -95,8 +102,9 @@ def _another(call: _Call, call_id: str, name: str, arguments: Any) -> bool:
         return call_id != call.id
     if name != call.name:
         return bool(call.text) or call.value is not None
-    again = arguments in (None, "", call.text) if call.value is None else arguments in (None, call.value)
-    return call.complete() and not again
+    if not call.complete():
+        return False
+    return arguments not in ((None, "", call.text) if call.value is None else (None, call.value))
 
 
 def _text(value: Any) -> str:

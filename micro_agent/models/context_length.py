@@ -1,6 +1,7 @@
 """How long the context of a model is: what its server says, a table knows, or a refusal has told. Unknown is ``None``.
 
-A server is asked once an engine, and only where that costs nothing; OpenAI's own never is.
+A server is asked once an engine, and only where that costs nothing; OpenAI's own never is. What it says beside the
+length is kept as well: that its chat template has no tools, and which program it is.
 """
 
 import asyncio
@@ -8,16 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from micro_agent.models.identity import provider_of, traits_of
+from micro_agent.models.addresses import is_public_openai
+from micro_agent.models.identity import Told, provider_of, traits_of
 from micro_agent.models.lookup import LookupFailed, look_up
 from micro_agent.models.prices import listed_context
 from micro_agent.models.refusals import context_limit
-from micro_agent.models.settings import Settings, is_public_openai
+from micro_agent.models.settings import Settings
 
 PATIENCE_S = 1.5
 """Seconds that a server has to answer each question; one that gives no answer to the first is not asked the others."""
 
-Read = Callable[[Any, str], int | None]
+Read = Callable[[Any, str], Told]
 
 
 def context_length_of(lm: Any, settings: Settings) -> int | None:
@@ -26,23 +28,39 @@ def context_length_of(lm: Any, settings: Settings) -> int | None:
     ``CONTEXT_LENGTH`` counts before what a server says, and a refusal that named the limit before both. With Ollama the
     length is sent with each request (``OLLAMA_NUM_CTX``), and the model's own if that is shorter.
     """
-    traits = traits_of(lm)
-    told = getattr(traits, "context_limit", None)
+    traits, told = traits_of(lm), told_by(lm)
     own = getattr(traits, "num_ctx", None)
-    said = settings.context_length if own is None else min(own, settings.context_length or own)
-    if own is not None or said is None:
-        if not hasattr(traits, "context_asked"):
-            traits.context_asked = _asked(lm, traits)
-        said = _least(said, traits.context_asked)
-    return _least(said, told)
+    if own is None:
+        return _least(settings.context_length or told.length, traits.context_limit)
+    return _least(own, settings.context_length, told.length, traits.context_limit)
 
 
-async def asked_beforehand(lm: Any, settings: Settings) -> None:
-    """Let `context_length_of` ask now, in a thread, if it has to: a server must not hold up the event loop."""
+def told_by(lm: Any) -> Told:
+    """What the server of ``lm`` says, which is asked if it was not yet. A template without tools refuses tools."""
     traits = traits_of(lm)
-    asks = hasattr(traits, "num_ctx") or (hasattr(traits, "endpoint") and settings.context_length is None)
-    if asks and not hasattr(traits, "context_asked"):
-        await asyncio.to_thread(context_length_of, lm, settings)
+    if traits.told is None:
+        traits.told = _asked(lm, traits)
+        traits.refuses_tools = traits.refuses_tools or traits.told.template_has_tools is False
+        if traits.told.software == "llama.cpp" and traits.schemas == "verbatim":
+            traits.schemas = "classes"
+    return traits.told
+
+
+async def asked_beforehand(lm: Any) -> None:
+    """Let `told_by` ask now, in a thread, if it has to: a server must not hold up the event loop."""
+    traits = traits_of(lm)
+    if hasattr(traits, "endpoint") and traits.told is None:
+        await asyncio.to_thread(told_by, lm)
+
+
+def longer_context(lm: Any) -> str:
+    """How to give the model of ``lm`` a longer context."""
+    traits = traits_of(lm)
+    if hasattr(traits, "num_ctx"):
+        return "set OLLAMA_NUM_CTX to more tokens, shorten the question or offer fewer tools"
+    if traits.told is not None and traits.told.software == "llama.cpp":
+        return "start llama.cpp's server with a larger -c, shorten the question or offer fewer tools"
+    return "give the model a longer context where its server is set up, shorten the question or offer fewer tools"
 
 
 def learned_length(lm: Any, error: BaseException) -> int | None:
@@ -51,18 +69,18 @@ def learned_length(lm: Any, error: BaseException) -> int | None:
     limit = context_limit(body if isinstance(body, str) else str(error))
     if limit is not None:
         traits = traits_of(lm)
-        traits.context_limit = _least(limit, getattr(traits, "context_limit", None))
+        traits.context_limit = _least(limit, traits.context_limit)
     return limit
 
 
-def _asked(lm: Any, engine: Any) -> int | None:
+def _asked(lm: Any, engine: Any) -> Told:
     if hasattr(engine, "num_ctx"):
-        return _ollama(engine.base_url, engine.model)
+        return Told(_ollama(engine.base_url, engine.model))
     base_url = getattr(engine, "base_url", None) or lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
     if base_url is None or is_public_openai(base_url):
-        return listed_context(lm.model)
+        return Told(listed_context(lm.model))
     ours = provider_of(lm) == "openai" and hasattr(engine, "endpoint")
-    return _openai(base_url, engine.model, engine.endpoint.headers) if ours else None
+    return _openai(base_url, engine.model, engine.endpoint.headers) if ours else Told()
 
 
 def _ollama(base_url: str, model: str) -> int | None:
@@ -75,26 +93,30 @@ def _ollama(base_url: str, model: str) -> int | None:
     return next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
 
 
-def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> int | None:
+def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> Told:
+    """What the lists of models and llama.cpp's ``/props`` say together."""
     parts = urlsplit(base_url)
     root = urlunsplit((parts.scheme, parts.netloc, parts.path.removesuffix("/v1"), "", ""))
     questions: list[tuple[str, Read]] = [
         (f"{base_url}/models", _of_listing), (f"{root}/props", _of_props), (f"{root}/api/v0/models", _of_listing)
     ]  # fmt: skip
+    told = Told()
     for url, read in questions:
+        if told.length is not None and (read is not _of_props or told.software is None):
+            continue
         try:
-            told = look_up(url, timeout_s=PATIENCE_S, headers=headers)
+            found = read(look_up(url, timeout_s=PATIENCE_S, headers=headers), model)
         except LookupFailed as failed:
             if failed.status is None:
-                return None
+                break
             continue
-        if (length := read(told, model)) is not None:
-            return length
-    return None
+        software = told.software or found.software
+        told = Told(told.length or found.length, software, _first(told.template_has_tools, found.template_has_tools))
+    return told
 
 
-def _of_listing(told: Any, model: str) -> int | None:
-    """The length in the model's entry of a list.
+def _of_listing(told: Any, model: str) -> Told:
+    """The length in the model's entry of a list, and who serves it.
 
     ``max_model_len`` is of vLLM and SGLang, ``meta.n_ctx`` of llama.cpp, ``loaded_context_length`` of LM Studio,
     ``context_length`` of OpenRouter and Together, ``context_window`` of Groq. What a model could have if it were loaded
@@ -105,12 +127,17 @@ def _of_listing(told: Any, model: str) -> int | None:
     entry = next((one for one in entries if one.get("id") == model), entries[0] if len(entries) == 1 else {})
     names = ("max_model_len", "loaded_context_length", "context_length", "context_window")
     found = [_count(entry.get(name)) for name in names] + [_count(_object(entry.get("meta")).get("n_ctx"))]
-    return next((length for length in found if length is not None), None)
+    length = next((length for length in found if length is not None), None)
+    return Told(length, "llama.cpp" if entry.get("owned_by") == "llamacpp" else None)
 
 
-def _of_props(told: Any, model: str) -> int | None:
-    """llama.cpp: the context of one slot."""
-    return _count(_object(_object(told).get("default_generation_settings")).get("n_ctx"))
+def _of_props(told: Any, model: str) -> Told:
+    """llama.cpp: the context of one slot, and what its chat template can do (``tools/server/README.md``)."""
+    props = _object(told)
+    tools = _object(props.get("chat_template_caps")).get("supports_tools")
+    settings = _object(props.get("default_generation_settings"))
+    software = "llama.cpp" if settings else None
+    return Told(_count(settings.get("n_ctx")), software, tools if isinstance(tools, bool) else None)
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -119,6 +146,10 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _first(known: bool | None, found: bool | None) -> bool | None:
+    return found if known is None else known
 
 
 def _least(*lengths: int | None) -> int | None:

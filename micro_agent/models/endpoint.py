@@ -11,9 +11,9 @@ from dspy._vendor.lm15.transports import ConnectError, ReadTimeout, TransportErr
 from dspy.utils.exceptions import LMTimeoutError, LMTransportError
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.models.failures import marked, one_line
+from micro_agent.models.addresses import http_url, shown
+from micro_agent.models.failures import marked
 from micro_agent.models.scope import current
-from micro_agent.models.settings import http_url
 
 MAX_CONNECTIONS = 512
 """Requests in flight per engine; more wait for one to end."""
@@ -52,7 +52,7 @@ class Endpoint:
     """One path of one server, and how it is asked.
 
     Args:
-        base_url: An ``http://`` or ``https://`` URL without a password.
+        base_url: An ``http://`` or ``https://`` URL without a password or a query.
         path: What is posted to, such as ``/chat/completions``.
         timeout_s: Seconds for a whole exchange.
         headers: Beside those of HTTP itself.
@@ -65,9 +65,7 @@ class Endpoint:
         try:
             self.base_url = http_url(base_url)
         except ValueError as error:
-            raise ConfigurationError(f"the base URL {one_line(repr(base_url), 100)} is {error}") from error
-        if "@" in urlsplit(self.base_url).netloc or not self.base_url.isprintable() or " " in self.base_url:
-            raise ConfigurationError("the base URL must hold no password, no space and no control character")
+            raise ConfigurationError(f"the base URL is {shown(base_url)}: {error}") from error
         self.url = self.base_url + path
         self.timeout_s = timeout_s
         self.headers = dict(headers)

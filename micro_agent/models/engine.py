@@ -12,9 +12,12 @@ from typing import Any, ClassVar, Protocol, Self
 from dspy import lm15
 from dspy.utils.exceptions import LMError
 
+from micro_agent.known_secrets import remember
+from micro_agent.models.contention import Turns
 from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.failures import Refusal, marked, refused, refuses_stream_options
 from micro_agent.models.http import AsyncHttp, AsyncHttpReply, Http, HttpReply
+from micro_agent.models.identity import Traits
 from micro_agent.models.reply import Wire, body_of, response_of
 from micro_agent.models.scope import current
 from micro_agent.run import Mode
@@ -47,7 +50,7 @@ class Assembly(Protocol):
         ...
 
 
-class HttpEngine(ABC):
+class HttpEngine(Traits, ABC):
     """One model of one server. Safe to share between threads; a copy is the engine itself."""
 
     supports_function_calling = True
@@ -59,13 +62,11 @@ class HttpEngine(ABC):
     def __init__(self, endpoint: Endpoint, *, model: str, provider: str, secret: str | None = None):
         self.model = model
         self.provider = provider
-        self.refuses_tools = False
-        self.refuses_schema = False
-        self.refuses_dots = False
         self.refuses_stream_options = False
         self.endpoint = endpoint
-        self._secret = secret
+        remember("api_key", secret)
         self._http = Http(endpoint)
+        self.turns = Turns()
 
     @property
     def base_url(self) -> str:
@@ -93,20 +94,20 @@ class HttpEngine(ABC):
         """The reply to ``request``, after one attempt.
 
         Raises:
-            LMError: With the attributes ``status`` and ``body`` where a server refused, and ``emitted`` where text
-                had been handed on before a stream broke.
+            LMError: With the attributes ``status`` and ``body`` where a server refused, and ``emitted`` text
+                had been shown before a stream broke.
         """
         on_text = current().on_text
         if on_text is None:
-            with self._http.post(self.render(request, stream=False)) as reply:
+            body = self.render(request, stream=False)
+            with self.turns.taken(self.endpoint), self._http.post(body) as reply:
                 return self.response(self.body(reply, reply.read()))
         outcome: list[dict[str, Any]] = []
         emitted = False
         try:
             with closing(self._texts(request, outcome)) as texts:
                 for text in texts:
-                    emitted = True
-                    on_text(text)
+                    emitted = on_text(text) is not False or emitted
         except LMError as error:
             marked(error, emitted=emitted)
             raise
@@ -125,7 +126,7 @@ class HttpEngine(ABC):
 
     def _texts(self, request: lm15.Request, outcome: list[dict[str, Any]]) -> Generator[str, None, None]:
         """The pieces of answer text; the body of the whole reply is put into ``outcome`` at the end."""
-        with self._streamed(request) as reply:
+        with self.turns.taken(self.endpoint), self._streamed(request) as reply:
             if not streams(reply):
                 body = self.body(reply, reply.read())
                 yield from whole_text(self.response(body))
@@ -165,7 +166,7 @@ class HttpEngine(ABC):
 
     def sent(self, reply: HttpReply | AsyncHttpReply) -> Refusal:
         """Whence ``reply`` came, for the errors that it may become."""
-        return Refusal(reply.status, "", reply.headers, self.endpoint.url, self.model, self.provider, self._secret)
+        return Refusal(reply.status, "", reply.headers, self.endpoint.url, self.model, self.provider)
 
     def body(self, reply: HttpReply | AsyncHttpReply, raw: bytes) -> dict[str, Any]:
         """The JSON of a whole reply; raises as `body_of` does.
@@ -209,15 +210,15 @@ class AsyncHttpEngine:
         """As `HttpEngine.complete`."""
         engine, on_text = self._engine, current().on_text
         if on_text is None:
-            async with await self._http.post(engine.render(request, stream=False)) as reply:
+            body = engine.render(request, stream=False)
+            async with engine.turns.ataken(engine.endpoint), await self._http.post(body) as reply:
                 return engine.response(engine.body(reply, await reply.read()))
         outcome: list[dict[str, Any]] = []
         emitted = False
         try:
             async with aclosing(self._texts(request, outcome)) as texts:
                 async for text in texts:
-                    emitted = True
-                    on_text(text)
+                    emitted = on_text(text) is not False or emitted
         except LMError as error:
             marked(error, emitted=emitted)
             raise
@@ -237,7 +238,7 @@ class AsyncHttpEngine:
 
     async def _texts(self, request: lm15.Request, outcome: list[dict[str, Any]]) -> AsyncGenerator[str, None]:
         engine = self._engine
-        async with await self._streamed(request) as reply:
+        async with engine.turns.ataken(engine.endpoint), await self._streamed(request) as reply:
             if not streams(reply):
                 body = engine.body(reply, await reply.read())
                 for text in whole_text(engine.response(body)):

@@ -28,6 +28,8 @@ from dspy.utils.exceptions import (
 )
 
 from micro_agent.models.refusals import (
+    BAD_PATTERN,
+    BAD_SCHEMA,
     NO_CREDIT,
     NO_DOTS,
     NO_MEMORY,
@@ -40,6 +42,7 @@ from micro_agent.models.refusals import (
     parsed,
     said,
 )
+from micro_agent.storage.masking import mask_of
 
 MAX_BODY_CHARS = 64 * 1024
 """So much of a server's error body is kept."""
@@ -75,11 +78,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a server sent, perhaps instead of a reply.
-
-    ``headers`` have names in lower case. ``secret`` is the key of the request; it is masked wherever it stands,
-    unless it is too short to be one.
-    """
+    """What a server sent, perhaps instead of a reply. ``headers`` have names in lower case."""
 
     status: int
     body: str
@@ -87,14 +86,12 @@ class Refusal:
     url: str
     model: str
     provider: str
-    secret: str | None = None
 
     def saying(self, body: str) -> "Refusal":
         """The same with ``body``."""
         return replace(self, body=body)
 
 
-_MIN_SECRET = 8
 _REQUEST_FAULT = frozenset({400, 404, 405, 413, 415, 422, 500, 501})
 _ANY = frozenset(range(100, 600))
 _RULES: tuple[tuple[frozenset[int], re.Pattern[str] | None, type[LMError]], ...] = (
@@ -106,6 +103,7 @@ _RULES: tuple[tuple[frozenset[int], re.Pattern[str] | None, type[LMError]], ...]
     (_REQUEST_FAULT, OVERFLOW, ContextWindowExceededError),
     (_REQUEST_FAULT, NO_TOOLS, LMInvalidRequestError),  # llama.cpp says it under 500: not to be retried
     (_REQUEST_FAULT, NO_SCHEMA, LMInvalidRequestError),
+    (_REQUEST_FAULT, BAD_SCHEMA, LMInvalidRequestError),
     (_REQUEST_FAULT, NO_MODEL, LMUnsupportedModelError),
     (frozenset({408, 425}) | frozenset(range(500, 600)), None, LMServerError),
     (frozenset(range(400, 500)), None, LMInvalidRequestError),
@@ -151,8 +149,6 @@ def refused(refusal: Refusal) -> LMError:
     HTTP 200 counts as the server's fault.
     """
     body = refusal.body[:MAX_BODY_CHARS]
-    if refusal.secret and len(refusal.secret) >= _MIN_SECRET:  # local servers are called with keys like "x"
-        body = body.replace(refusal.secret, "***")
     status, words = refusal.status, coded(body)
     if status < 300:
         status = _own_status(body)
@@ -186,6 +182,7 @@ def failure_of(exc: BaseException, *, base_url: str | None = None, model: str | 
 
 def _meaning(exc: BaseException, text: str) -> tuple[Code, str]:
     _, code, advice = next(row for row in _CODES if isinstance(exc, row[0]))
+    advice = getattr(exc, "remedy", advice)
     if getattr(exc, "code", None) == "MOCK_REFUSED":
         return "MOCK_REFUSED", ""
     if code == "BAD_REQUEST" and OVERFLOW.search(text):  # lm15 knows the codes, not the words
@@ -217,6 +214,16 @@ def refuses_schema(exc: BaseException) -> bool:
     return _says(exc, NO_SCHEMA)
 
 
+def refuses_this_schema(exc: BaseException) -> bool:
+    """Whether ``exc`` says that this server takes schemas and not this one, so that a simpler one may do."""
+    return _says(exc, BAD_SCHEMA)
+
+
+def fails_on_pattern(exc: BaseException) -> bool:
+    """Whether ``exc`` says that a reply was none, as it is where a ``pattern`` let through what JSON has to escape."""
+    return _says(exc, BAD_PATTERN)
+
+
 def refuses_dots(exc: BaseException) -> bool:
     """Whether ``exc`` says that this server takes no tool whose name has a dot, so that it is to be named otherwise."""
     return _says(exc, NO_DOTS)
@@ -228,8 +235,8 @@ def refuses_stream_options(exc: BaseException) -> bool:
 
 
 def one_line(text: str, most: int) -> str:
-    """``text`` in one line of at most ``most`` characters, with whatever looks like a key masked."""
-    line = _KEY_SHAPES.sub("***", " ".join(text.split()))
+    """``text`` in one line of at most ``most`` characters, without known secrets and whatever looks like a key."""
+    line = _KEY_SHAPES.sub("***", " ".join(mask_of().text(text).split()))
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

@@ -26,8 +26,12 @@ from dspy.utils.exceptions import LMError, LMProviderError
 
 from micro_agent.models.endpoint import Deadline, Endpoint, Lines, translating
 
-MAX_BODY = 64 * 1024 * 1024
-"""Bytes of one reply."""
+MAX_REPLY = 16 * 1024 * 1024
+"""Bytes of one reply, but for what a stream has around its pieces."""
+MAX_STREAM = 64 * 1024 * 1024
+"""Bytes of one streamed reply in all."""
+_AROUND = 512
+"""Bytes that a piece of a stream has around its text, or fewer."""
 DRAIN_S = 0.05
 """So long the end of a stream is waited for, after its last event, to keep the connection for the next request."""
 
@@ -42,13 +46,19 @@ class _Reply:
         self.headers = {name.lower(): value for name, value in response.headers}
         self._url = url
         self._deadline = deadline
-        self._size = 0
+        self._size, self._most = 0, MAX_REPLY
 
     def _checked(self, chunk: bytes) -> bytes:
         self._size += len(chunk)
-        if self._size > MAX_BODY:
-            raise LMProviderError(f"the reply of {self._url} is larger than {MAX_BODY >> 20} MB: is it a model's API?")
+        if self._size > self._most:
+            told = f"the reply of {self._url} is larger than {self._most >> 20} MB"
+            raise LMProviderError(f"{told}: limit max_tokens, and check that the base URL is that of a model's API")
         return chunk
+
+    def _cut(self, lines: Lines, chunk: bytes) -> list[bytes]:
+        found = lines.feed(chunk)
+        self._most = min(MAX_STREAM, self._most + _AROUND * len(found))
+        return found
 
     def _shorten(self, seconds: float) -> None:
         self._deadline.at = min(self._deadline.at, monotonic() + seconds)
@@ -95,7 +105,7 @@ class HttpReply(_Reply):
         """The lines of the body as they arrive, as `Lines` cuts them; raises as `chunks` does."""
         lines = Lines()
         for chunk in self.chunks():
-            yield from lines.feed(chunk)
+            yield from self._cut(lines, chunk)
         yield from lines.end()
 
 
@@ -133,7 +143,7 @@ class AsyncHttpReply(_Reply):
         """The lines of the body as they arrive, as `Lines` cuts them; raises as `chunks` does."""
         lines = Lines()
         async for chunk in self.chunks():
-            for line in lines.feed(chunk):
+            for line in self._cut(lines, chunk):
                 yield line
         for line in lines.end():
             yield line

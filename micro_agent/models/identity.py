@@ -5,19 +5,34 @@ from typing import Any, Literal
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.settings import PROVIDERS, Settings
+from micro_agent.models.wire_schemas import Form
 from micro_agent.run import Mode, Run
 
 Wanted = Literal["auto", "native", "json"]
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a server says of itself and of the model that it has loaded; ``None``: it does not say."""
+
+    length: int | None = None
+    """Tokens of the context."""
+    software: Literal["llama.cpp"] | None = None
+    template_has_tools: bool | None = None
+
+
 class Traits:
-    """What was found out about a server whose engine keeps no such record: one that DSPy made from a name."""
+    """What was found out about the server of a model. Our engines are one; others get one beside the model."""
 
     refuses_tools: bool = False
     refuses_schema: bool = False
     refuses_dots: bool = False
+    schemas: Form = "verbatim"
+    """The form in which it is sent schemas."""
     context_limit: int | None = None
+    """The length of the context that a refusal named."""
+    told: Told | None = None
+    """What it said when it was asked, if it was."""
 
 
 def traits_of(lm: Any) -> Any:
@@ -56,12 +71,15 @@ def mode_of(lm: Any, wanted: Wanted = "auto") -> Mode:
 def model_of(run: Run, settings: Settings, *, base_url: str | None = None) -> Any:
     """The `dspy.LM` that a run began with, so that it goes on with the same model on the same server.
 
+    ``base_url`` is another address that is named today. Without it the record's server is sent no key, and is
+    announced, unless ``settings`` name it too.
+
     Raises:
-        ConfigurationError: The run's provider is none that `configure_lm` makes, or it cannot be reached.
+        ConfigurationError: The run's provider is not one that `configure_lm` makes, or it cannot be used.
     """
-    from micro_agent.models import configure_lm
+    from micro_agent.models.recorded import recorded_lm
 
     if run.provider not in PROVIDERS or run.model is None:
         raise ConfigurationError(f"run {run.id} used the model {run.model}: resume it in Python, with that model")
     name = run.model if run.provider == "litellm" else run.model.partition("/")[2]
-    return configure_lm(run.provider, name, base_url or run.base_url, settings=settings, fallback=False)
+    return recorded_lm(run.provider, name, run.base_url, settings, given=base_url)

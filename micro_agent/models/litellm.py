@@ -15,7 +15,9 @@ from dspy import lm15
 from dspy.clients._litellm import get_litellm
 from dspy.clients.engines import litellm_engine
 
+from micro_agent.known_secrets import remember
 from micro_agent.models import scope
+from micro_agent.models.identity import Traits
 from micro_agent.models.settings import keep_offline
 from micro_agent.run import Mode
 
@@ -28,7 +30,7 @@ def _load() -> Any:
     return get_litellm(feature="LLM_PROVIDER=litellm")
 
 
-class LiteLLMEngine:
+class LiteLLMEngine(Traits):
     """One attempt through LiteLLM. Text is handed to `scope.CallScope.on_text` in one piece, when it is complete.
 
     Args:
@@ -39,9 +41,6 @@ class LiteLLMEngine:
     """
 
     provider = "litellm"
-    refuses_tools = False
-    refuses_schema = False
-    refuses_dots = False
     supports_function_calling = True
     supports_response_schema = True
     supported_params = frozenset({"tools", "tool_choice", "response_format"})
@@ -50,6 +49,7 @@ class LiteLLMEngine:
         self, *, model: str, base_url: str | None = None, api_key: str | None = None, timeout_s: float = 120.0
     ) -> None:
         self.model, self.base_url, self.timeout_s = model, base_url, timeout_s
+        remember("api_key", api_key)
         self._client = {key: value for key, value in {"api_base": base_url, "api_key": api_key}.items() if value}
 
     @cached_property

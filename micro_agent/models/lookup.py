@@ -36,7 +36,7 @@ def look_up(
     try:
         reply = replies.get(timeout=timeout_s)
     except Empty:
-        reply = TimeoutError(f"not within {timeout_s:g} s")
+        reply = TimeoutError(_late(timeout_s))
     if isinstance(reply, Exception):
         raise LookupFailed(str(getattr(reply, "strerror", None) or reply or type(reply).__name__)) from reply
     status, raw = reply
@@ -46,6 +46,10 @@ def look_up(
         return json.loads(raw)
     except (ValueError, RecursionError):
         raise LookupFailed("what it sends is no JSON", status) from None
+
+
+def _late(timeout_s: float) -> str:
+    return f"not within {timeout_s:g} s"
 
 
 def _ask(
@@ -63,8 +67,10 @@ def _ask(
             connection.request("POST", parts.path or "/", body=json.dumps(body).encode(), headers=sent)
         response = connection.getresponse()
         read = bytearray()
-        while (part := response.read1(MAX_BYTES - len(read))) and time.monotonic() < end:
+        while part := response.read1(MAX_BYTES - len(read)):
             read += part
+            if time.monotonic() >= end:
+                raise TimeoutError(_late(timeout_s))
         replies.put((response.status, bytes(read)))
     except (OSError, HTTPException, ValueError) as error:
         replies.put(error)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from dspy import LMError, lm15
 
 from micro_agent.models import scope
+from micro_agent.models.identity import Traits
 from micro_agent.models.mock_questions import Wanted, understood
 from micro_agent.run import Mode
 
@@ -35,14 +36,11 @@ class MockRefused(LMError):
         super().__init__(f"the mock provider is no model, it knows arithmetic and the time only: {why}")
 
 
-class MockEngine:
+class MockEngine(Traits):
     """Answers by rules, in both modes, the same for the same request."""
 
     provider = "mock"
     default_mode: Mode = "native"
-    refuses_tools = False
-    refuses_schema = False
-    refuses_dots = False
     supports_function_calling = True
     supports_response_schema = True
     supported_params = frozenset({"tools", "tool_choice", "response_format"})

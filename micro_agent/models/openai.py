@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Literal
 from dspy import lm15
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.models.addresses import is_public_openai
 from micro_agent.models.chat_stream import ChatAssembly
 from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.engine import AsyncHttpEngine, HttpEngine
 from micro_agent.models.failures import Refusal
 from micro_agent.models.reply import Wire
-from micro_agent.models.settings import is_public_openai
 from micro_agent.run import Mode
 
 

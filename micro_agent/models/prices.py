@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from micro_agent.models.settings import Settings, is_public_openai, keep_offline
+from micro_agent.models.addresses import is_public_openai
+from micro_agent.models.settings import Settings, keep_offline
 
 _LOCAL = frozenset({"ollama", "ollama_chat", "mock"})
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, cast
 
 from dspy import lm15
 from dspy.lm15 import Config, FunctionTool, Message
@@ -31,7 +31,8 @@ class Probe:
     """What came of one call: a reply, or why there is none.
 
     ``refused`` says that the server takes no such request. ``seconds`` is the whole call, ``decode_s`` the part of it
-    in which the server says it produced the ``output_tokens`` (Ollama's ``eval_duration``), ``None`` when unknown.
+    in which the server says it produced the ``output_tokens`` (Ollama's ``eval_duration``, llama.cpp's
+    ``timings.predicted_per_second``), ``None`` when unknown.
     """
 
     reply: ModelReply | None
@@ -84,6 +85,15 @@ def _probe(
         failure = failure_of(error, base_url=getattr(lm.engine, "base_url", None), model=lm.model)
         return Probe(None, failure, refused, perf_counter() - started)
     seconds = perf_counter() - started
-    nanoseconds = (response.provider_data or {}).get("eval_duration")
-    decode_s = nanoseconds / 1e9 if isinstance(nanoseconds, int) and nanoseconds > 0 else None
-    return Probe(reply_of(response), None, False, seconds, usage_of(response)[1], decode_s)
+    tokens = usage_of(response)[1]
+    return Probe(reply_of(response), None, False, seconds, tokens, _decoding_s(response.provider_data or {}, tokens))
+
+
+def _decoding_s(body: Mapping[str, Any], tokens: int | None) -> float | None:
+    """In how many seconds the server made these tokens, by its own clock."""
+    timings = body.get("timings")
+    rate = cast(Mapping[str, Any], timings).get("predicted_per_second") if isinstance(timings, Mapping) else None
+    if isinstance(rate, int | float) and rate > 0 and tokens:
+        return tokens / rate
+    nanoseconds = body.get("eval_duration")
+    return nanoseconds / 1e9 if isinstance(nanoseconds, int) and nanoseconds > 0 else None

@@ -53,6 +53,17 @@ NO_SCHEMA = _any(
 )
 """The server or the model takes no schema to constrain decoding with."""
 
+BAD_SCHEMA = _any(
+    # llama.cpp: "Unable to generate parser for this template. … JSON schema error at #/properties/x: schema must be an
+    # object"; older: "JSON schema conversion failed", "Failed to parse grammar"
+    r"unable to generate parser for this template|json schema (?:error at|conversion failed)|failed to parse grammar",
+    r"invalid schema for function",  # OpenAI
+)
+"""The server takes schemas, but not this one."""
+
+BAD_PATTERN = _any(r"does not match the expected [\w-]+ format")
+"""llama.cpp, under 500: a ``pattern`` let the model write what is no JSON, so that its own parser failed."""
+
 NO_DOTS = _any(
     # OpenAI: "Invalid 'tools[0].function.name': string does not match pattern"; vLLM and others say it with "function"
     r"\bname\b.{0,60}(?:does not|doesn't|must|should) match.{0,40}(?:pattern|regex|\^\[)",

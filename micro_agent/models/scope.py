@@ -17,11 +17,12 @@ class CallScope:
     """Bounds of one model call.
 
     ``deadline`` is a `time.monotonic` instant (seconds) at which the call is given up, ``None`` for no bound beyond the
-    engine's own timeout. ``on_text`` gets pieces of answer text as they arrive; when it is set the engine streams.
+    engine's own timeout. ``on_text`` gets pieces of answer text as they arrive; when it is set the engine streams. It
+    returns ``False`` as long as nobody has seen anything of the reply, so that one that breaks off is asked for again.
     """
 
     deadline: float | None = None
-    on_text: Callable[[str], None] | None = None
+    on_text: Callable[[str], object] | None = None
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, not below 0; ``None`` without one."""

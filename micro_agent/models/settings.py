@@ -5,23 +5,29 @@ empty variable counts as unset. A ``.env`` file is read only where `load_setting
 """
 
 import os
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.known_secrets import remember_file, remember_settings
+from micro_agent.models.addresses import OLLAMA_DEFAULT_URL, OPENAI_PUBLIC_URL, http_url, ollama_url, shown
+from micro_agent.models.env_file import check_env_file
 
 Provider = Literal["openai", "ollama", "litellm", "mock"]
 PROVIDERS: tuple[Provider, ...] = ("openai", "ollama", "litellm", "mock")
 
-OPENAI_PUBLIC_URL = "https://api.openai.com/v1"
-OLLAMA_DEFAULT_URL = "http://127.0.0.1:11434"
-
-_DEFAULT_PORT = {"http": 80, "https": 443}
 _ALSO = {"ollama_host": ("OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL")}
 
 
@@ -31,48 +37,6 @@ def keep_offline() -> None:
     Must run before DSPy's first model call. A value that the user has set stands.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
-
-def is_public_openai(url: str) -> bool:
-    """Whether ``url`` is OpenAI's own service, as opposed to a compatible server that may borrow its model names."""
-    return urlsplit(url).hostname == urlsplit(OPENAI_PUBLIC_URL).hostname
-
-
-def http_url(text: str) -> str:
-    """The base URL in ``text`` without a slash at its end.
-
-    Raises:
-        ValueError: It is no ``http://`` or ``https://`` URL with a host and a port that can be one, or it has a
-            password in it, which would be shown wherever the address is.
-    """
-    parts = urlsplit(text)
-    if parts.scheme not in _DEFAULT_PORT or not parts.hostname or parts.port == 0 or "@" in parts.netloc:
-        raise ValueError("not an http:// or https:// URL (without a password)")
-    return text.rstrip("/")
-
-
-def ollama_url(text: str) -> str:
-    """The base URL of the Ollama server that ``text`` names, in the forms that Ollama's own ``OLLAMA_HOST`` has.
-
-    ``host``, ``host:port``, ``:port`` and whole URLs; the port is 11434 unless the URL has a scheme. An address to
-    listen on (``0.0.0.0``, ``[::]``) becomes the loopback one. A path of ``/v1`` or ``/api`` at the end is left out.
-    Source: ``envconfig.Host`` of Ollama.
-
-    Raises:
-        ValueError: It names no host.
-    """
-    scheme, mark, rest = text.partition("://")
-    scheme, rest = (scheme.lower(), rest) if mark else ("http", text)
-    if scheme not in _DEFAULT_PORT or re.search(r"[\s@]", text):
-        raise ValueError("not a host, host:port or http:// URL (without a password)")
-    authority, _, path = rest.partition("/")
-    if re.fullmatch(r"[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F]*", authority):
-        authority = f"[{authority}]"
-    parts = urlsplit(f"{scheme}://{authority}")
-    host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname or "", parts.hostname)
-    port = parts.port or (_DEFAULT_PORT[scheme] if mark else 11434)
-    path = re.sub(r"(^|/)(v1|api)$", "", path.rstrip("/"))
-    return f"{scheme}://{f'[{host}]' if ':' in str(host) else host}:{port}{path and '/' + path}"
 
 
 def _state_dir() -> Path:
@@ -94,10 +58,12 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True, protected_namespaces=())
 
-    llm_provider: Annotated[Provider, BeforeValidator(_lower)] = Field(
-        default="openai", description=f"one of {', '.join(PROVIDERS)}"
+    llm_provider: Annotated[Provider | None, BeforeValidator(_lower)] = Field(
+        default=None, description=f"one of {', '.join(PROVIDERS)}"
     )
-    llm_fallback: bool = Field(default=True, description="true or false")
+    """``None``: what else names a provider counts, see `micro_agent.models.fallback.named`."""
+    llm_fallback: bool | None = Field(default=None, description="true or false, or unset")
+    """Whether another provider may be used. ``None``: only where none is named."""
     llm_timeout: float = Field(default=120.0, gt=0, le=86400, description="seconds, more than 0, at most 86400")
     """Seconds for one model call with its retries."""
     temperature: float = Field(default=0.2, ge=0, le=2, description="a number from 0 to 2")
@@ -110,7 +76,7 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = Field(default=None, description="a key")
     openai_model: str = Field(default="gpt-4o-mini", description="the name of a model")
     openai_base_url: Annotated[str, AfterValidator(http_url)] = Field(
-        default=OPENAI_PUBLIC_URL, description="a URL such as http://127.0.0.1:8080/v1"
+        default=OPENAI_PUBLIC_URL, description="a URL such as http://127.0.0.1:8080/v1, without password and query"
     )
     openai_input_price_per_1k: float | None = Field(default=None, ge=0, lt=1e6, description="US dollars, 0 or more")
     openai_output_price_per_1k: float | None = Field(default=None, ge=0, lt=1e6, description="US dollars, 0 or more")
@@ -118,7 +84,7 @@ class Settings(BaseSettings):
     ollama_host: Annotated[str, AfterValidator(ollama_url)] = Field(
         default=OLLAMA_DEFAULT_URL,
         validation_alias=AliasChoices(*map(str.lower, _ALSO["ollama_host"])),
-        description="host, host:port or a URL such as http://127.0.0.1:11434",
+        description="host, host:port or a URL such as http://127.0.0.1:11434, without password and query",
     )
     ollama_model: str | None = Field(default=None, description="the name of a model")
     """``None``: the first model that the server lists."""
@@ -141,11 +107,30 @@ class Settings(BaseSettings):
         default=(), description="module names with commas between"
     )
 
+    _file: str | None = PrivateAttr(default=None)
+    _in_file: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @classmethod
+    def read(cls, env_file: str) -> Self:
+        """The settings of the environment and, under it, of a file that is there."""
+        found = cls(_env_file=env_file)  # pyright: ignore[reportCallIssue]
+        found._file = env_file
+        found._in_file = frozenset(found.model_fields_set - cls().model_fields_set)
+        return found
+
+    def file_of(self, name: str) -> str | None:
+        """The file that a setting has its value from; ``None``: it is of the environment, of code, or the default."""
+        return self._file if name in self._in_file else None
+
     @model_validator(mode="before")
     @classmethod
     def _blank_is_unset(cls, data: dict[str, Any]) -> dict[str, Any]:
         stripped = {key: value.strip() if isinstance(value, str) else value for key, value in data.items()}
         return {key: value for key, value in stripped.items() if value != ""}
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Keys are kept out of what leaves the process from now on."""
+        remember_settings(self)
 
 
 def load_settings(*, env_file: str | None = None) -> Settings:
@@ -156,25 +141,24 @@ def load_settings(*, env_file: str | None = None) -> Settings:
 
     Raises:
         ConfigurationError: A variable holds what it must not; one line names each such variable, what it holds (never
-            the value of a secret) and what is allowed.
+            the value of a secret) and what is allowed. Or the file cannot be read, or is a pipe or a device.
     """
     try:
-        return Settings(_env_file=env_file)  # pyright: ignore[reportCallIssue]
+        if env_file is None or not check_env_file(env_file):
+            return Settings()
+        remember_file(env_file)
+        return Settings.read(env_file)
     except ValidationError as error:
         raise ConfigurationError("; ".join(map(_complaint, error.errors(include_url=False)))) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{env_file} cannot be read: {error}") from error
 
 
+def variable_of(name: str) -> str:
+    """The variable that a setting has its value from; where it has several, the first that is set."""
+    return next((variable for variable in _ALSO.get(name, ()) if os.environ.get(variable)), name.upper())
+
+
 def _complaint(error: Any) -> str:
     name = str(error["loc"][0])
-    variable = next((v for v in _ALSO.get(name, ()) if os.environ.get(v)), name.upper())
-    return f"{variable} is {shown(error['input'])}; allowed: {Settings.model_fields[name].description}"
-
-
-def shown(value: Any) -> str:
-    """``value`` in quotes and short, unless it may hold a secret: a key in the wrong place, ``user:password@``."""
-    text = str(value)
-    if text.startswith("sk-") or "@" in text:
-        return "not valid (it is not shown, as it may be a secret)"
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return f"{variable_of(name)} is {shown(error['input'])}; allowed: {Settings.model_fields[name].description}"

@@ -1,6 +1,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 """Decisions as JSON objects in the text."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ from dspy.lm15 import Config, FunctionTool, Message
 
 from micro_agent.context.views import View
 from micro_agent.demos import json_form
-from micro_agent.encoding import as_json
+from micro_agent.encoding import as_json, encodable
+from micro_agent.models.wire_schemas import Form, wired
 from micro_agent.run import POLICY_VIOLATION, Mode
 from micro_agent.tools import Tool
 from micro_agent.wires.native import NativeWire
@@ -19,6 +21,13 @@ class JsonWire(NativeWire):
     """Tools described in the system prompt, one JSON object a reply, observations as user messages."""
 
     mode: Mode = "json"
+    as_written: bool = True
+    """Whether a reply that was read strictly goes back as the model wrote it: a server has computed that already."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a record of a request says of the wire beside its digests."""
+        return {**super().told, **({"replies": "as_written"} if self.as_written else {})}
 
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt, with the form of a decision and the tools."""
@@ -31,7 +40,7 @@ class JsonWire(NativeWire):
 
     def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:
         """The schema of a decision."""
-        return {"type": "json_schema", "name": "decision", "schema": decision_schema(tools)}
+        return {"type": "json_schema", "name": "decision", "schema": decision_schema(tools, self.schemas)}
 
     def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
         """The settings of a request. Where a call is required, a server that can hold the reply to it is told so."""
@@ -41,9 +50,9 @@ class JsonWire(NativeWire):
             response_format = {**response_format, "schema": {"anyOf": calls}}
         return Config(**sampling, response_format=response_format)
 
-    def answer(self, text: str) -> Message:
+    def answer(self, text: str, wrote: str | None = None) -> Message:
         """A final answer in the form of a decision."""
-        return Message.assistant(as_json({"final": {"answer": text}}))
+        return self._said({"final": {"answer": text}}, wrote)
 
     def decided(self, step: View, demo: int) -> Iterator[Message]:
         """The call that a demo ends with."""
@@ -53,12 +62,25 @@ class JsonWire(NativeWire):
         """Each call as a decision of its own, its result as a user message."""
         for step in steps:
             name, args = asked(step)
-            yield Message.assistant(as_json({"tool": {"name": name, "args": args}}))
+            yield self._said({"tool": {"name": name, "args": args}}, step.get("wrote"))
             said = shown(step) if step["tool"] == POLICY_VIOLATION else f"Tool [{name}] output:\n{shown(step)}"
             yield Message.user("\n\n".join([said, *(notes if step is steps[-1] else ())]))
 
+    def _said(self, decision: dict[str, Any], wrote: str | None) -> Message:
+        """A decision as the model wrote it, if that is JSON for just this, else in our own spelling."""
+        if self.as_written and wrote is not None and _json(wrote) == decision:
+            return Message.assistant(encodable(wrote))
+        return Message.assistant(as_json(decision))
 
-def decision_schema(tools: Sequence[Tool]) -> dict[str, Any]:
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def decision_schema(tools: Sequence[Tool], form: Form = "verbatim") -> dict[str, Any]:
     """JSON Schema of a decision in JSON mode. Of a tool whose schema has references, only the name is held."""
 
     def only(key: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +88,7 @@ def decision_schema(tools: Sequence[Tool]) -> dict[str, Any]:
         return {"type": "object", "properties": {key: inner}, "required": [key], "additionalProperties": False}
 
     def args(tool: Tool) -> Any:
-        return {"type": "object"} if "$ref" in as_json(tool.parameters) else tool.parameters
+        return {"type": "object"} if "$ref" in as_json(tool.parameters) else wired(tool.parameters, form)
 
     calls = [only("tool", {"name": {"const": tool.name}, "args": args(tool)}) for tool in tools]
     return {"anyOf": [*calls, only("final", {"answer": {"type": "string"}})]}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from micro_agent.decoding import Decision, ToolCalls
-from micro_agent.decoding.repair.mending import repair
+from micro_agent.decoding.repair.strict import repair
 from micro_agent.tools import Tool
 
 _MAX_CHARS = 64

@@ -9,6 +9,7 @@ from dspy.lm15 import Config, FunctionTool, Message, TextPart, ToolCallPart, Too
 
 from micro_agent.context.views import View
 from micro_agent.encoding import encodable
+from micro_agent.models.wire_schemas import Form, wired
 from micro_agent.run import Mode
 from micro_agent.tools import Tool
 from micro_agent.wires.said import NO_REPLY, asked, shown
@@ -25,9 +26,15 @@ class NativeWire:
 
     mode: Mode = "native"
 
-    def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, names: Mapping[str, str] = MappingProxyType({}), schemas: Form = "verbatim") -> None:
         self.names = names
         """The names of tools that are others on the wire, and which."""
+        self.schemas: Form = schemas
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a record of a request says of the wire beside its digests: what is not as it is said by itself."""
+        return {} if self.schemas == "verbatim" else {"schemas": self.schemas}
 
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt."""
@@ -35,7 +42,8 @@ class NativeWire:
 
     def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
         """What stands on the wire as tools."""
-        return tuple(FunctionTool(name=t.name, description=t.description, parameters=t.parameters) for t in tools)
+        sent = [(tool, wired(tool.parameters, self.schemas)) for tool in tools]
+        return tuple(FunctionTool(name=t.name, description=t.description, parameters=schema) for t, schema in sent)
 
     def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:
         """What a server that can constrain decoding is to hold the reply to."""
@@ -51,8 +59,8 @@ class NativeWire:
         """The question."""
         return Message.user(encodable(question))
 
-    def answer(self, text: str) -> Message:
-        """A final answer, as the model should have said it."""
+    def answer(self, text: str, wrote: str | None = None) -> Message:
+        """A final answer, as the model should have said it; ``wrote``: what it said."""
         return Message.assistant(encodable(text) or NO_REPLY)
 
     def decided(self, step: View, demo: int) -> Iterator[Message]:

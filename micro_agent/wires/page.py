@@ -57,6 +57,10 @@ class Page:
         messages = [self.wire.asks(question), *turns_of(self.wire, steps)]
         return self.chain.tokens_of(self._head) + sum(message_tokens(_data(message)) for message in messages)
 
+    def sent(self) -> dict[str, Any]:
+        """The record of the request as it stands, which is being sent: see `LMCall.request`."""
+        return {**self.chain.sent(), **self.wire.told}
+
     def _append(self, messages: Iterable[Any]) -> None:
         for message in messages:
             self.messages.append(message)

@@ -47,7 +47,9 @@ def demo_of(wire: NativeWire, number: int, demo: View) -> Iterator[Message]:
 def _refused_reply(wire: NativeWire, step: View) -> Message:
     """The reply behind a step of the loop: a final answer that was not taken, or one that could not be read."""
     answer = step["args"].get("answer")
-    return Message.assistant(encodable(step["said"]) or NO_REPLY) if answer is None else wire.answer(answer)
+    if answer is not None:
+        return wire.answer(answer, step.get("wrote"))
+    return Message.assistant(encodable(step["said"]) or NO_REPLY)
 
 
 def _is_call(step: View) -> bool:

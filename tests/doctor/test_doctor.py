@@ -15,8 +15,8 @@ import pytest
 from micro_agent.doctor import Check, examine
 from micro_agent.doctor.folders import folder
 from micro_agent.doctor.server import listed_model, ollama_context
-from micro_agent.models.fallback import Target
 from micro_agent.models.settings import Settings
+from micro_agent.models.target import Target
 from micro_agent.testing import ModelServer, Received, Reply, call, error, hang, raw, text
 
 SCHEMA_REPLY = text('{"word": "pineapple"}', usage=(12, 6))
@@ -176,6 +176,19 @@ def test_a_slow_model_is_called_slow(tmp_path: Path):
         checks = looked(Target("ollama", "scripted", server.url), settings(tmp_path))
     assert checks["speed"].state == "warn"
     assert checks["speed"].data["tokens_per_s"] == 2.0
+
+
+@pytest.mark.parametrize(("rate", "told"), [(2.0, 2.0), ("fast", None), (0, None)])
+def test_llama_cpp_tells_the_speed_itself(rate: Any, told: float | None, tmp_path: Path):
+    timed = {
+        "choices": [{"message": {"content": "One."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 50},
+        "timings": {"predicted_n": 50, "predicted_per_second": rate},
+    }
+    with ModelServer([CALLED, SCHEMA_REPLY, raw(timed)]) as server:
+        checks = looked(Target("openai", "m", server.openai_url, "k"), settings(tmp_path, context_length=8192))
+    measured = checks["speed"].data["tokens_per_s"]
+    assert measured == told if told is not None else measured > 2.0
 
 
 @pytest.mark.parametrize(

@@ -139,3 +139,32 @@ def test_the_record_says_how_much_two_requests_share(mode: Mode) -> None:
     assert [made.request["messages"] for made in run.calls] == sent
     assert [made.request["shared"] for made in run.calls] == [0, *sent[:-1]]
     assert all(len(made.request["chain"]) == made.request["messages"] - made.request["shared"] for made in run.calls)
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+def test_in_json_mode_a_reply_goes_back_as_the_model_wrote_it(provider: str) -> None:
+    own = [
+        '{ "tool":{"args" : {"b":2,"a":1},"name":"add"} }\n',
+        '{"final":\n{"answer":"It is three."}}',
+        '{"tool": {"name": "fail", "args": {"why": "gr\\u00f6\\u00dfer"}}}',
+        '{"final": {"answer": "Three."}}',
+    ]
+    run, requests = bodies(provider, "json", [text(one) for one in own])
+    assert (run.status, run.answer) == ("completed", "Three.")
+    check(requests)
+    said = [message["content"] for message in requests[-1]["messages"] if message["role"] == "assistant"]
+    assert said[-3:] == own[:3]
+
+
+def test_a_reply_that_was_read_with_repairs_goes_back_as_it_was_understood() -> None:
+    odd = [
+        text('{"tool": {"name": "add", "args": {"a": 1, "b": 2}'),
+        text('{"tool": {"name": "add", "args": {"a": "3", "b": 4}}}'),
+        text('<think>Hm.</think>{"tool": {"name": "add", "args": {"a": 5, "b": 6}}}'),
+        text('{"tool": {"name": "fail", "args": {"why": "x"}}}'),
+        final("Three."),
+    ]
+    _, requests = bodies("openai", "json", odd)
+    said = [message["content"] for message in requests[-1]["messages"] if message["role"] == "assistant"]
+    assert '{"tool":{"name":"add","args":{"a":3,"b":4}}}' in [one.replace(" ", "") for one in said]
+    assert not any("think" in one for one in said)

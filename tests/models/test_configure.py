@@ -75,12 +75,12 @@ def test_keep_alive_is_a_number_where_it_has_no_unit(
 
 def test_the_provider_and_the_fallback_stay_with_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(ollama_host="http://127.0.0.1:1")
-    copied: Any = configure_lm(settings=settings).copy(temperature=1.0)
+    copied: Any = configure_lm(settings=settings, fallback=True).copy(temperature=1.0)
     assert copied.provider_name == "mock"
-    assert [passed["provider"] for passed in copied.fallback_from] == ["openai", "ollama"]
+    assert [passed["provider"] for passed in copied.fallback_from] == ["ollama", "openai"]
     said = capsys.readouterr()
     assert [line.split()[:2] for line in said.err.splitlines()] == [
-        ["micro-agent:", "openai"], ["micro-agent:", "ollama"], ["micro-agent:", "the"],
+        ["micro-agent:", "ollama"], ["micro-agent:", "openai"], ["micro-agent:", "the"],
     ]  # fmt: skip
     assert said.out == ""
 
@@ -91,12 +91,30 @@ def test_what_is_said_can_be_taken() -> None:
     assert said == ["the mock provider is no model: it follows rules and knows arithmetic and the time only"]
 
 
-def test_a_fallback_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY is not set"):
-        configure_lm(fallback=False)
-    monkeypatch.setenv("LLM_FALLBACK", "0")
-    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY is not set"):
-        configure_lm()
+@pytest.mark.parametrize("allowed", [None, "0"])
+def test_a_named_provider_is_not_left(monkeypatch: pytest.MonkeyPatch, allowed: str | None) -> None:
+    """What was seen: a question meant for Ollama went to OpenAI, because a key was set."""
+    if allowed is not None:
+        monkeypatch.setenv("LLM_FALLBACK", allowed)
+    with ModelServer([text("I know it all now.")]) as canary:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody")
+        monkeypatch.setenv("OPENAI_BASE_URL", canary.openai_url)
+        for model in (None, "llama9"):
+            with pytest.raises(ConfigurationError, match=r"no Ollama answers at http://127\.0\.0\.1:1 "):
+                configure_lm("ollama", model, "http://127.0.0.1:1")
+        monkeypatch.setenv("OLLAMA_HOST", canary.url)
+        with pytest.raises(ConfigurationError, match="`ollama pull llama9`, or use one of scripted"):
+            configure_lm("ollama", "llama9")
+        assert [request.path for request in canary.requests] == ["/api/tags"]
+
+
+def test_a_fall_back_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody")
+    said: list[str] = []
+    lm: Any = configure_lm("ollama", base_url="http://127.0.0.1:1", fallback=True, announce=said.append)
+    monkeypatch.setenv("LLM_FALLBACK", "1")
+    again: Any = configure_lm("ollama", base_url="http://127.0.0.1:1", announce=said.append)
+    assert (lm.provider_name, again.provider_name, len(said)) == ("openai", "openai", 4)
 
 
 def test_the_provider_of_the_environment_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,15 @@ import dspy
 import pytest
 
 from micro_agent import MicroAgent, configure_lm
-from micro_agent.models.context_length import context_length_of
+from micro_agent.models.addresses import OPENAI_PUBLIC_URL
+from micro_agent.models.context_length import context_length_of, told_by
+from micro_agent.models.identity import Told, mode_of, traits_of
 from micro_agent.models.refusals import context_limit
-from micro_agent.models.settings import OPENAI_PUBLIC_URL, Settings
+from micro_agent.models.settings import Settings
 from micro_agent.testing import ModelServer, ScriptedLM, text
 
 SETTINGS = Settings()
+CPP = "llama.cpp"
 
 
 @contextmanager
@@ -84,6 +87,52 @@ def test_each_server_says_it_in_its_own_way(answers: dict[str, Any], length: int
     assert {key for _, key in asked} == {"Bearer key"}
 
 
+def props(**caps: Any) -> dict[str, Any]:
+    return {"default_generation_settings": {"n_ctx": 2048}, "chat_template_caps": caps}
+
+
+@pytest.mark.parametrize(
+    ("answers", "told", "mode", "schemas"),
+    [
+        ({"/v1/models": models(max_model_len=4096)}, Told(4096), "native", "verbatim"),
+        ({"/v1/models": models(owned_by="llamacpp", meta={"n_ctx": 2048})}, Told(2048, CPP), "native", "classes"),
+        ({"/v1/models": models(owned_by="llamacpp", meta={"n_ctx": 2048}), "/props": props(supports_tools=False)},
+         Told(2048, CPP, False), "json", "classes"),
+        ({"/v1/models": models(), "/props": props(supports_tools=True)}, Told(2048, CPP, True), "native", "classes"),
+        ({"/v1/models": models(), "/props": props(supports_tools="no")}, Told(2048, CPP), "native", "classes"),
+        ({"/v1/models": models(), "/props": props(supports_tools=False), "/api/v0/models": models()},
+         Told(2048, CPP, False), "json", "classes"),
+    ],
+)  # fmt: skip
+def test_what_llama_cpp_says_beside_it(answers: dict[str, Any], told: Told, mode: str, schemas: str) -> None:
+    with telling(answers) as (url, asked):
+        lm = configure_lm("openai", "m", f"{url}/v1", settings=SETTINGS)
+        assert [told_by(lm), told_by(lm.copy())] == [told] * 2
+    assert (mode_of(lm), mode_of(lm, "native"), traits_of(lm).schemas) == (mode, "native", schemas)
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize(
+    ("provider", "answers", "word"),
+    [
+        ("openai", {"/v1/models": models(owned_by="llamacpp", meta={"n_ctx": 512})}, "with a larger -c"),
+        ("openai", {"/v1/models": models(max_model_len=512)}, "where its server is set up"),
+        ("ollama", {"/api/tags": {"models": [{"name": "m"}]}}, "OLLAMA_NUM_CTX"),
+    ],
+)
+def test_advice_is_for_the_server_at_hand(provider: str, answers: dict[str, Any], word: str) -> None:
+    settings = Settings(ollama_num_ctx=512)
+    with telling(answers) as (url, _):
+        base_url = url if provider == "ollama" else f"{url}/v1"
+        lm = configure_lm(provider, "m", base_url, settings=settings, fallback=False)
+        run = MicroAgent([], lm, rules=[], settings=settings).ask("and so on " * 1000)
+    message = (run.error or {})["message"]
+    assert run.termination_reason == "context_overflow"
+    assert [known for known in ("-c", "where its server", "OLLAMA_NUM_CTX") if known in message] == [
+        known for known in ("-c", "where its server", "OLLAMA_NUM_CTX") if known in word
+    ]
+
+
 def test_a_server_that_is_not_there_is_asked_once_and_waited_for_no_more() -> None:
     with telling({}) as (url, asked):
         pass
@@ -91,11 +140,11 @@ def test_a_server_that_is_not_there_is_asked_once_and_waited_for_no_more() -> No
     assert (context_length_of(lm, SETTINGS), asked) == (None, [])
 
 
-def test_a_setting_counts_before_the_server_which_is_then_not_asked() -> None:
+def test_a_setting_counts_before_the_server() -> None:
     with telling({"/v1/models": models(max_model_len=4096)}) as (url, asked):
         lm = configure_lm("openai", "m", f"{url}/v1")
         assert context_length_of(lm, Settings(context_length=1000)) == 1000
-    assert asked == []
+    assert asked == [("/v1/models", None)], "it may say something else of use"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.models.fallback import Target, UnusableError, choose, ollama_models, provider_named
+from micro_agent.models.fallback import choose, named
+from micro_agent.models.ollama_models import ollama_models
 from micro_agent.models.settings import Provider, Settings
+from micro_agent.models.target import Target, UnusableError, provider_named
 
 NO_KEY = {"provider": "openai", "reason": "OPENAI_API_KEY is not set"}
 
@@ -60,9 +62,23 @@ def nowhere() -> Iterator[str]:
         yield f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
-def chosen(asked: Target, settings: Settings, *, fallback: bool = True) -> tuple[Target, list[str]]:
+def chosen(asked: Target, settings: Settings, *, fallback: bool | None = None) -> tuple[Target, list[str]]:
     said: list[str] = []
-    return choose(asked, settings, fallback=fallback, announce=said.append, probe_s=10), said
+    return choose(asked, settings, fallback=fallback, announce=said.append), said
+
+
+def refused(asked: Target, settings: Settings, *, fallback: bool | None = None) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        chosen(asked, settings, fallback=fallback)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def at_home(url: str, **known: Any) -> Settings:
+    """Settings that name nothing, as if ``url`` were Ollama's own address, which a test cannot count on."""
+    settings = Settings.model_validate({"ollama_host": url, **known})
+    settings.model_fields_set.discard("ollama_host")
+    return settings
 
 
 def test_openai_with_a_key_is_used_without_a_word() -> None:
@@ -82,57 +98,162 @@ def test_arguments_win_over_settings() -> None:
     assert chosen(Target("litellm"), settings)[0] == Target("litellm", "b/c")
 
 
-@pytest.mark.parametrize("asked", [Target("openai", base_url="http://box/v1"), Target("openai")])
+# What names a provider
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings", "provider"),
+    [
+        (Target("mock", "m", "http://box"), {"llm_provider": "openai"}, "mock"),
+        (Target(base_url="http://box"), {"llm_provider": "ollama", "openai_base_url": "http://b/v1"}, "ollama"),
+        (Target(base_url="http://box/v1"), {"ollama_host": "box", "ollama_model": "m"}, "openai"),
+        (Target(), {"openai_base_url": "http://box/v1"}, "openai"),
+        (Target(base_url=" "), {"ollama_host": "box", "ollama_model": "m"}, "ollama"),
+        (Target(model="gpt-4o"), {"ollama_model": "m"}, "ollama"),
+        (Target(), {"litellm_model": "a/b"}, "litellm"),
+        (Target(model="gpt-4o"), {"openai_api_key": "k"}, "ollama"),
+        (Target(api_key="k"), {"openai_api_key": "k", "openai_model": "gpt-4o"}, None),
+    ],
+)
+def test_a_provider_is_named_by_itself_by_an_address_or_by_a_model(
+    asked: Target, settings: dict[str, Any], provider: Provider | None
+) -> None:
+    assert named(asked, Settings.model_validate(settings)) == provider
+
+
+def test_two_that_are_named_are_not_chosen_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_API_BASE", "http://gpu:11434")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://box/v1")
+    assert refused(Target(), Settings()) == (
+        "OLLAMA_API_BASE names ollama and OPENAI_BASE_URL names openai: say which with --provider or LLM_PROVIDER"
+    )
+    assert chosen(Target("openai"), Settings())[0].base_url == "http://box/v1"
+
+
+# A named provider is never left
+
+
+@pytest.mark.parametrize(
+    ("asked", "known"),
+    [
+        (Target("ollama"), {}),
+        (Target("ollama", "llama3"), {}),
+        (Target(), {}),
+        (Target(), {"llm_provider": "ollama"}),
+        (Target(), {"ollama_model": "llama3"}),
+    ],
+)
+def test_a_named_ollama_that_is_down_is_an_error_although_there_is_a_key(
+    asked: Target, known: dict[str, str], nowhere: str
+) -> None:
+    told = refused(asked, Settings.model_validate({"ollama_host": nowhere, "openai_api_key": "sk-x", **known}))
+    assert told.startswith(f"no Ollama answers at {nowhere} (Connection refused): start it with `ollama serve`, or set")
+
+
+def test_a_model_that_is_named_with_its_provider_is_asked_for_nowhere_else() -> None:
+    with serving(tags("small:1b", "other:latest")) as url:
+        settings = Settings.model_validate({"ollama_host": url, "openai_api_key": "sk-x"})
+        assert refused(Target("ollama", "big:70b"), settings) == (
+            f"Ollama at {url} has no model 'big:70b': run `ollama pull big:70b`, or use one of small:1b, other:latest"
+        )
+        mistyped = settings.model_copy(update={"ollama_model": "big:70b"})
+        assert "`ollama pull big:70b`, or use one of small:1b" in refused(Target(), mistyped)
+
+
+@pytest.mark.parametrize(
+    ("provider", "told"), [("openai", ["OPENAI_API_KEY", "--provider ollama"]), ("litellm", ["LITELLM_MODEL"])]
+)
+@pytest.mark.parametrize("fallback", [None, False])
+def test_each_named_provider_says_what_to_do(provider: Provider, told: list[str], fallback: bool | None) -> None:
+    message = refused(Target(provider), Settings(), fallback=fallback)
+    assert all(words in message for words in told)
+
+
+@pytest.mark.parametrize("asked", [Target("openai", base_url="http://box/v1"), Target("openai"), Target()])
 def test_a_compatible_server_needs_no_key(asked: Target) -> None:
     target, said = chosen(asked, Settings(openai_base_url="http://box/v1"))
     assert (target.provider, target.base_url, target.api_key, said) == ("openai", "http://box/v1", None, [])
 
 
-def test_without_a_key_ollama_is_next_with_its_own_model() -> None:
-    with serving(tags("bge-embed", "minilm", "small:1b", "other", minilm="bert")) as url:
-        target, said = chosen(Target("openai", "gpt-4o"), Settings(ollama_host=url))
-    assert (target.provider, target.model, target.fallback_from) == ("ollama", "small:1b", (NO_KEY,))
-    assert said[0] == "openai is not used: OPENAI_API_KEY is not set; trying ollama instead"
-    assert said[1].startswith("OLLAMA_MODEL is not set: using small:1b, the first model that http://127.0.0.1")
-    assert len(said) == 2
-
-
-def test_without_anything_the_mock_is_last_and_says_so(nowhere: str) -> None:
-    target, said = chosen(Target("openai"), Settings(ollama_host=nowhere))
-    assert (target.provider, [passed["provider"] for passed in target.fallback_from]) == ("mock", ["openai", "ollama"])
-    assert [line.split()[0] for line in said] == ["openai", "ollama", "the"]
-    assert "is no model" in said[2]
-
-
-def test_from_ollama_openai_is_next_when_a_key_is_set(nowhere: str) -> None:
-    settings = Settings.model_validate({"openai_api_key": "sk-x"})
-    target, said = chosen(Target("ollama", "llama3", nowhere, "unused"), settings)
-    assert (target.provider, target.model, target.api_key) == ("openai", "gpt-4o-mini", "sk-x")
-    reason = f"no Ollama answers at {nowhere} (Connection refused)"
-    assert target.fallback_from == ({"provider": "ollama", "reason": reason},)
-    assert said == [f"ollama is not used: {reason}; trying openai instead"]
-
-
-def test_from_litellm_the_whole_chain_is_tried(nowhere: str) -> None:
-    target, _ = chosen(Target("litellm"), Settings(ollama_host=nowhere))
-    assert [passed["provider"] for passed in target.fallback_from] == ["litellm", "ollama", "openai"]
-
-
-@pytest.mark.parametrize("fallback", [True, False])
-def test_the_mock_when_asked_for_is_no_fallback(fallback: bool) -> None:
+@pytest.mark.parametrize("fallback", [True, False, None])
+def test_the_mock_when_asked_for_is_no_fallback(fallback: bool | None) -> None:
     target, said = chosen(Target("mock"), Settings(), fallback=fallback)
     assert (target, len(said)) == (Target("mock", "rules"), 1)
 
 
-@pytest.mark.parametrize(
-    ("provider", "told"),
-    [("openai", ["OPENAI_API_KEY", "--provider ollama"]), ("ollama", ["ollama serve"]), ("litellm", ["LITELLM_MODEL"])],
-)
-def test_with_no_fallback_one_line_says_what_to_do(provider: Provider, told: list[str], nowhere: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        chosen(Target(provider), Settings(ollama_host=nowhere), fallback=False)
-    assert all(words in str(caught.value) for words in told)
-    assert "\n" not in str(caught.value)
+# With a fall-back that is asked for
+
+
+def test_without_a_key_ollama_is_next_with_its_own_model() -> None:
+    with serving(tags("bge-embed", "minilm", "small:1b", "other", minilm="bert")) as url:
+        target, said = chosen(Target("openai", "gpt-4o"), Settings(ollama_host=url), fallback=True)
+    assert (target.provider, target.model, target.fallback_from) == ("ollama", "small:1b", (NO_KEY,))
+    assert said == [
+        "openai is not used: OPENAI_API_KEY is not set; trying ollama instead",
+        f"OLLAMA_MODEL is not set: using small:1b, the first model that {url} lists",
+        f"asking small:1b at {url}",
+    ]
+
+
+def test_from_ollama_openai_is_next_when_a_key_is_set(nowhere: str) -> None:
+    settings = Settings.model_validate({"openai_api_key": "sk-x"})
+    target, said = chosen(Target("ollama", "llama3", nowhere, "unused"), settings, fallback=True)
+    assert (target.provider, target.model, target.api_key) == ("openai", "gpt-4o-mini", "sk-x")
+    reason = f"no Ollama answers at {nowhere} (Connection refused)"
+    assert target.fallback_from == ({"provider": "ollama", "reason": reason},)
+    assert said == [
+        f"ollama is not used: {reason}; trying openai instead", "asking gpt-4o-mini at https://api.openai.com/v1",
+    ]  # fmt: skip
+
+
+def test_from_litellm_the_whole_chain_is_tried(nowhere: str) -> None:
+    target, _ = chosen(Target("litellm"), Settings(ollama_host=nowhere), fallback=True)
+    assert [passed["provider"] for passed in target.fallback_from] == ["litellm", "ollama", "openai"]
+
+
+# With nothing named
+
+
+def test_ollama_is_first_although_there_is_a_key() -> None:
+    with serving(tags("small:1b")) as url:
+        for fallback in (None, True, False):
+            settings = at_home(url, openai_api_key="sk-x", openai_model="gpt-4o")
+            target, said = chosen(Target(), settings, fallback=fallback)
+            assert (target, len(said)) == (Target("ollama", "small:1b", url), 1)
+
+
+@pytest.mark.parametrize(("asked", "known"), [(Target(), {"openai_api_key": "sk-x"}), (Target(api_key="sk-x"), {})])
+def test_openai_is_second_where_there_is_a_key(asked: Target, known: dict[str, str], nowhere: str) -> None:
+    target, said = chosen(asked, at_home(nowhere, **known))
+    assert (target.provider, target.model, target.api_key) == ("openai", "gpt-4o-mini", "sk-x")
+    assert [passed["provider"] for passed in target.fallback_from] == ["ollama"]
+    assert said[-1] == "asking gpt-4o-mini at https://api.openai.com/v1"
+
+
+def test_without_anything_the_mock_is_last_and_says_so(nowhere: str) -> None:
+    target, said = chosen(Target(), at_home(nowhere))
+    assert (target.provider, [passed["provider"] for passed in target.fallback_from]) == ("mock", ["ollama", "openai"])
+    assert [line.split()[0] for line in said] == ["ollama", "openai", "the"]
+    assert "is no model" in said[2]
+
+
+def test_where_no_fall_back_is_wanted_it_is_ollama_or_an_error(nowhere: str) -> None:
+    told = refused(Target(), at_home(nowhere, openai_api_key="sk-x"), fallback=False)
+    assert "`ollama serve`" in told
+    assert told.endswith(", or name another provider with --provider")
+
+
+def test_a_model_without_a_provider_is_one_of_ollama_or_an_error() -> None:
+    with serving(tags("small:1b")) as url:
+        settings = at_home(url, openai_api_key="sk-x")
+        assert chosen(Target(model="small:1b"), settings) == (Target("ollama", "small:1b", url), [])
+        assert refused(Target(model="gpt-4o"), settings) == (
+            f"Ollama at {url} has no model 'gpt-4o': run `ollama pull gpt-4o`, or use one of small:1b, "
+            "or name another provider with --provider"
+        )
+
+
+# What Ollama has
 
 
 @pytest.mark.parametrize("name", ["small:1b", "other", "other:latest"])
@@ -141,14 +262,6 @@ def test_a_model_that_ollama_has_is_taken(name: str) -> None:
         by_argument, _ = chosen(Target("ollama", name, url), Settings(), fallback=False)
         by_setting, _ = chosen(Target("ollama"), Settings(ollama_host=url, ollama_model=name), fallback=False)
     assert by_argument == by_setting == Target("ollama", name, url)
-
-
-def test_a_model_that_ollama_lacks_is_named_with_those_it_has() -> None:
-    with serving(tags("small:1b", "other:latest")) as url, pytest.raises(ConfigurationError) as caught:
-        chosen(Target("ollama", "big:70b", url), Settings(), fallback=False)
-    assert str(caught.value) == (
-        f"Ollama at {url} has no model 'big:70b': run `ollama pull big:70b`, or use one of small:1b, other:latest"
-    )
 
 
 @pytest.mark.parametrize(

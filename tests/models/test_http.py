@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.endpoint import MAX_CONNECTIONS, Endpoint, Lines, is_loopback
 from micro_agent.models.failures import failure_of
-from micro_agent.models.http import MAX_BODY, AsyncHttp, Http
+from micro_agent.models.http import MAX_REPLY, AsyncHttp, Http
 from micro_agent.models.scope import CallScope, calling
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -224,9 +224,42 @@ def test_half_a_reply_is_no_reply(get: Get, data: bytes) -> None:
 
 @both
 def test_the_size_of_a_reply_is_bounded(get: Get) -> None:
-    data = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (MAX_BODY + 1) + bytes(MAX_BODY + 1)
-    with serving(answering(data)) as wire, pytest.raises(LMProviderError, match="larger than 64 MB"):
+    data = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (MAX_REPLY + 1) + bytes(MAX_REPLY + 1)
+    with serving(answering(data)) as wire, pytest.raises(LMProviderError, match="larger than 16 MB") as caught:
         get(wire.url, 60)
+    failure = failure_of(caught.value)
+    assert (failure.code, failure.retryable, "limit max_tokens" in failure.message) == ("BAD_REPLY", False, True)
+
+
+def count(url: str) -> int:
+    http = Http(endpoint(url, 60))
+    with http.post(b"{}") as reply:
+        return sum(1 for _ in reply.lines())
+
+
+def acount(url: str) -> int:
+    async def run() -> int:
+        http = AsyncHttp(endpoint(url, 60))
+        async with await http.post(b"{}") as reply:
+            return len([line async for line in reply.lines()])
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("count", [count, acount])
+def test_the_size_of_a_stream_is_bounded_but_for_what_is_around_its_pieces(count: Callable[[str], int]) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+    for line in (b"without an end", b"x" * 65_535 + b"\n"):
+        data = line * (2 * MAX_REPLY // len(line))
+        with serving(answering(head % len(data) + data)) as wire, pytest.raises(LMProviderError, match="larger than 1"):
+            count(wire.url)
+    data = b"x" * 299 + b"\n"
+    data *= 2 * MAX_REPLY // len(data)
+    with serving(answering(head % len(data) + data)) as wire:
+        assert count(wire.url) == len(data) // 300
+    data *= 3
+    with serving(answering(head % len(data) + data)) as wire, pytest.raises(LMProviderError, match="larger than 64 MB"):
+        count(wire.url)
 
 
 def test_connections_are_kept_also_after_a_stream_that_was_left_at_its_last_event() -> None:
@@ -409,12 +442,12 @@ def test_what_is_on_this_machine(url: str, here: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://x", "127.0.0.1:1", "http://", "http://me:secret@host/v1", "http://a b", "http://a\n"]
+    "url", ["ftp://x", "127.0.0.1:1", "http://", "http://me:hunter2@host/v1", "http://a b", "http://a\n"]
 )
 def test_a_base_url_that_is_none_is_refused_in_one_line(url: str) -> None:
     with pytest.raises(ConfigurationError, match="base URL") as caught:
         endpoint(url)
-    assert "secret" not in str(caught.value)
+    assert "hunter2" not in str(caught.value)
 
 
 @given(st.lists(st.binary(max_size=6).map(lambda data: data.replace(b"b", b"\n")), max_size=20))

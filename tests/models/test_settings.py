@@ -1,6 +1,7 @@
 """What the environment says, and what is said about it when it is wrong."""
 
 import os
+import socket
 import string
 import subprocess
 import sys
@@ -11,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.models.settings import (
+from micro_agent.models.addresses import (
     OLLAMA_DEFAULT_URL,
     OPENAI_PUBLIC_URL,
-    Settings,
     http_url,
     is_public_openai,
-    keep_offline,
-    load_settings,
     ollama_url,
     shown,
 )
+from micro_agent.models.env_file import MAX_BYTES
+from micro_agent.models.settings import Settings, keep_offline, load_settings
+from micro_agent.server.settings import load_server_settings
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert settings.model_dump(exclude={"micro_agent_state_dir"}) == {
-        "llm_provider": "openai", "llm_fallback": True, "llm_timeout": 120.0, "temperature": 0.2, "max_tokens": 1024,
+        "llm_provider": None, "llm_fallback": None, "llm_timeout": 120.0, "temperature": 0.2, "max_tokens": 1024,
         "context_length": None, "use_tool_calls": None, "openai_api_key": None, "openai_model": "gpt-4o-mini",
         "openai_base_url": OPENAI_PUBLIC_URL, "openai_input_price_per_1k": None, "openai_output_price_per_1k": None,
         "ollama_host": OLLAMA_DEFAULT_URL, "ollama_model": None, "ollama_num_ctx": 8192, "ollama_keep_alive": None,
@@ -224,6 +225,29 @@ def test_a_dotenv_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"OPENAI_MODEL=\xff\xfe\n")
     with pytest.raises(ConfigurationError, match=r"\.env cannot be read"):
         load_settings(env_file=str(path))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "socket", "huge"])
+def test_what_could_hold_up_the_process_is_no_dotenv_file(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    with socket.socket(socket.AF_UNIX) as bound:
+        match kind:
+            case "pipe":
+                os.mkfifo(path)
+            case "device":
+                path.symlink_to("/dev/zero")
+            case "socket":
+                bound.bind(str(path))
+            case _:
+                path.write_bytes(b"#" * (MAX_BYTES + 1))
+        for load in (load_settings, load_server_settings):
+            with pytest.raises(ConfigurationError, match=r"\.env cannot be read: .*; move it away"):
+                load(env_file=str(path))
+
+
+def test_a_folder_of_that_name_is_a_virtual_environment(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    assert load_settings(env_file=str(tmp_path / ".env")).openai_model == "gpt-4o-mini"
 
 
 def test_a_bad_value_in_a_dotenv_file_is_named(tmp_path: Path) -> None:

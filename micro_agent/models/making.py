@@ -1,0 +1,63 @@
+"""The `dspy.LM` of a target that was chosen: its engine, its sampling settings."""
+
+from typing import Any
+
+from micro_agent.errors import ConfigurationError
+from micro_agent.models.settings import Settings, keep_offline
+from micro_agent.models.target import Target
+
+
+def lm_of(target: Target, settings: Settings, lm_kwargs: dict[str, Any] | None = None) -> Any:
+    """The `dspy.LM` that asks a chosen target. It carries ``provider_name`` and ``fallback_from``.
+
+    OpenAI's reasoning models refuse our defaults, so those are left out where DSPy says so.
+    """
+    import dspy
+
+    keep_offline()
+    more = lm_kwargs or {}
+    engine = _engine(target, settings)
+    name = str(target.model) if target.provider == "litellm" else f"{target.provider}/{target.model}"
+    sampling: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+    asked: dict[str, Any] = {
+        key: value if key in settings.model_fields_set else None for key, value in sampling.items()
+    }
+    fixed: dict[str, Any] = {"engine": engine, "async_engine": engine.twin(), "cache": False, "num_retries": 0}
+    try:
+        try:
+            lm = dspy.LM(name, **{**fixed, **sampling, **more})
+        except dspy.LMConfigurationError:
+            lm = dspy.LM(name, **{**fixed, **asked, **more})
+    except (dspy.LMConfigurationError, ValueError, TypeError) as error:
+        raise ConfigurationError(" ".join(str(error).split())) from error
+    lm.__dict__.update(provider_name=target.provider, fallback_from=list(target.fallback_from))
+    return lm
+
+
+def _engine(target: Target, settings: Settings) -> Any:
+    """The engine of the provider; its module is imported here, when it is used."""
+    named: dict[str, Any] = {"model": str(target.model), "timeout_s": settings.llm_timeout}
+    match target.provider:
+        case "openai":
+            from micro_agent.models.openai import OpenAIEngine
+
+            return OpenAIEngine(base_url=str(target.base_url), api_key=target.api_key, **named)
+        case "ollama":
+            from micro_agent.models.ollama import OllamaEngine
+
+            own: dict[str, Any] = {"num_ctx": settings.ollama_num_ctx, "keep_alive": _keep_alive(settings)}
+            return OllamaEngine(base_url=str(target.base_url), **own, **named)
+        case "litellm":
+            from micro_agent.models.litellm import LiteLLMEngine
+
+            return LiteLLMEngine(base_url=target.base_url, api_key=target.api_key, **named)
+        case _:
+            from micro_agent.models.mock import MockEngine
+
+            return MockEngine()
+
+
+def _keep_alive(settings: Settings) -> str | int | None:
+    """Seconds as a number: Ollama takes a string only with a unit."""
+    time = settings.ollama_keep_alive
+    return int(time) if time and time.lstrip("-").isdigit() else time

@@ -1,0 +1,58 @@
+"""The model that a record names, asked again. Records are shared: what one says of a server is not today's user's word.
+
+A server that today's settings do not name for its provider is sent no key, and is announced.
+"""
+
+from typing import Any
+
+from micro_agent.announcing import to_stderr
+from micro_agent.errors import ConfigurationError
+from micro_agent.models.addresses import http_url, origin_of, shown
+from micro_agent.models.fallback import choose
+from micro_agent.models.settings import Settings
+from micro_agent.models.target import Target, provider_named
+
+
+def foreign_url(provider: str, base_url: str | None, settings: Settings) -> str | None:
+    """The address of a record, if today's settings do not name its host for the provider; ``None``: they do.
+
+    Raises:
+        ConfigurationError: It is not an address.
+    """
+    if base_url is None:
+        return None
+    try:
+        url = http_url(base_url)
+    except ValueError as error:
+        raise ConfigurationError(f"the base URL on record is {shown(base_url)}: {error}") from error
+    today = {"openai": settings.openai_base_url, "ollama": settings.ollama_host}.get(provider)
+    return None if today is not None and origin_of(url) == origin_of(today) else url
+
+
+def recorded_lm(
+    provider: str, model: str, base_url: str | None, settings: Settings, *, given: str | None = None
+) -> Any:
+    """The `dspy.LM` of a record.
+
+    Args:
+        provider: As it is on record; no other is used.
+        model: Its model, as `configure_lm` takes it.
+        base_url: Where its server was.
+        settings: Today's.
+        given: An address that the caller names today: it counts instead, and gets the key.
+
+    Raises:
+        ConfigurationError: The model cannot be asked, or LiteLLM would send the keys of the environment to a host that
+            nobody names today.
+    """
+    from micro_agent.models.making import lm_of
+
+    if not given and (url := foreign_url(provider, base_url, settings)):
+        there = f"{url}, which the record names and today's settings do not"
+        if provider == "litellm":
+            told = f"LiteLLM would take keys of the environment to {there}"
+            raise ConfigurationError(f"{told}: pass --base-url {url} to allow that")
+        keyless = f"; it is sent no key (with --base-url {url} it is)" if settings.openai_api_key else ""
+        to_stderr(f"asking {model} at {there}{keyless if provider == 'openai' else ''}")
+    asked = Target(provider_named(provider), model, given or base_url, recorded=not given)
+    return lm_of(choose(asked, settings, fallback=False, announce=to_stderr), settings)

@@ -1,0 +1,84 @@
+"""Whether a provider can be used, and with which model, address and key: one function a provider. No DSPy here."""
+
+from collections.abc import Callable
+
+from micro_agent.announcing import Announce
+from micro_agent.errors import ConfigurationError
+from micro_agent.models.addresses import http_url, is_public_openai, ollama_url, shown
+from micro_agent.models.keys import openai_key
+from micro_agent.models.ollama_models import ollama_models
+from micro_agent.models.settings import Provider, Settings
+from micro_agent.models.target import Target, UnusableError
+
+PATIENCE_S = 5.0
+"""Seconds that Ollama has to list its models. Where nothing listens, the system says so at once."""
+
+
+def usable(provider: Provider, asked: Target, settings: Settings, announce: Announce) -> Target:
+    """The target to use: what ``asked`` says, and ``settings`` where it says nothing.
+
+    Raises:
+        UnusableError: The provider cannot be used.
+        ConfigurationError: The address in ``asked`` is not one.
+    """
+    return _USABLE[provider](asked, settings, announce)
+
+
+def _openai(asked: Target, settings: Settings, announce: Announce) -> Target:
+    """Usable with a key, or at any address but the public one: a compatible local server needs no key."""
+    address = _address(asked.base_url, http_url)
+    base_url = address or settings.openai_base_url
+    given = address is not None and not asked.recorded
+    key = asked.api_key or openai_key(base_url, settings, announce, given=given)
+    if not key and is_public_openai(base_url):
+        if settings.openai_api_key:
+            raise UnusableError(
+                f"OPENAI_API_KEY is for {settings.openai_base_url}, not for {base_url}",
+                f"pass --base-url {base_url} if it is for that",
+            )
+        raise UnusableError(
+            "OPENAI_API_KEY is not set",
+            "set it, or OPENAI_BASE_URL for a compatible server, or use --provider ollama or --provider mock",
+        )
+    return Target("openai", asked.model or settings.openai_model, base_url, key)
+
+
+def _ollama(asked: Target, settings: Settings, announce: Announce) -> Target:
+    base_url = _address(asked.base_url, ollama_url) or settings.ollama_host
+    names = ollama_models(base_url, timeout_s=PATIENCE_S)
+    wanted = asked.model or settings.ollama_model
+    if wanted is None:
+        announce(f"OLLAMA_MODEL is not set: using {names[0]}, the first model that {base_url} lists")
+        return Target("ollama", names[0], base_url)
+    if wanted not in names and f"{wanted}:latest" not in names:
+        raise UnusableError(
+            f"Ollama at {base_url} has no model {wanted!r}",
+            f"run `ollama pull {wanted}`, or use one of {', '.join(names[:10])}",
+        )
+    return Target("ollama", wanted, base_url)
+
+
+def _litellm(asked: Target, settings: Settings, announce: Announce) -> Target:
+    model = asked.model or settings.litellm_model
+    if model is None:
+        raise UnusableError(
+            "LITELLM_MODEL is not set", "set it to a provider/model that LiteLLM knows, or pass --model"
+        )
+    return Target("litellm", model, _address(asked.base_url, http_url), asked.api_key)
+
+
+def _mock(asked: Target, settings: Settings, announce: Announce) -> Target:
+    announce("the mock provider is no model: it follows rules and knows arithmetic and the time only")
+    return Target("mock", "rules")
+
+
+_USABLE: dict[Provider, Callable[[Target, Settings, Announce], Target]] = {
+    "openai": _openai, "ollama": _ollama, "litellm": _litellm, "mock": _mock,
+}  # fmt: skip
+
+
+def _address(text: str | None, read: Callable[[str], str]) -> str | None:
+    try:
+        return read(text.strip()) if text and text.strip() else None
+    except ValueError as error:
+        raise ConfigurationError(f"the base URL is {shown(text)}: {error}") from error

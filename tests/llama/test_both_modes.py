@@ -1,0 +1,91 @@
+"""The real llama.cpp: constrained decoding makes decisions of noise, and what was computed once is used again."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from micro_agent import Limits, MicroAgent, Run
+from micro_agent.replay import verify
+from micro_agent.run import Mode
+from micro_agent.streaming import AnswerText, Ended
+from tests.llama.conftest import lm_of, made, measure
+
+if TYPE_CHECKING:
+    from tests.llama.server import Llama
+
+MODES: list[Mode] = ["native", "json"]
+WAYS = ["whole", "streamed", "awaited", "awaited, streamed"]
+
+
+def asked(agent: MicroAgent, way: str) -> Run:
+    """A run, made in one of the ways to make one."""
+    question = "How long is it?"
+    if way == "whole":
+        return agent.ask(question)
+    if way == "awaited":
+        return asyncio.run(agent.aask(question))
+
+    async def streamed() -> Run:
+        events = [event async for event in agent.astream(question)]
+        assert isinstance(events[-1], Ended)
+        return events[-1].run
+
+    if way == "awaited, streamed":
+        return asyncio.run(streamed())
+    *_, last = agent.stream(question)
+    assert isinstance(last, Ended)
+    return last.run
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
+def test_noise_becomes_valid_calls(server: "Llama", mode: Mode, way: str) -> None:
+    agent = MicroAgent([measure], lm_of(server), mode, [], Limits(max_steps=3), demos=[])
+    run = asked(agent, way)
+    assert (run.status, run.termination_reason, run.mode) == ("stopped", "max_steps", mode)
+    assert len(made(run)) >= 3
+    for step in made(run):
+        assert (step.tool, step.ok, step.coercions) == ("measure", True, [])
+        assert step.observation == f"{step.args['count']} {step.args['unit']}"
+    for call in run.calls:
+        assert (call.error, call.repairs, call.retries, call.mode) == (None, [], 0, mode)
+        assert call.output_tokens is not None
+        assert call.model == "tiny"
+    tokens = [call.input_tokens or 0 for call in run.calls]
+    assert tokens[0] > 0
+    assert tokens == sorted(set(tokens)), "each request is longer than the one before"
+    (verdict,) = verify([run], agent)
+    assert verdict.outcome == "same", list(verdict.lines())
+
+
+def test_noise_becomes_an_answer_that_is_streamed_as_it_comes(toolless: "Llama") -> None:
+    agent = MicroAgent([], lm_of(toolless, tool_choice=None), "json", [], demos=[])
+    *events, last = agent.stream("How long is it?")
+    assert isinstance(last, Ended)
+    assert (last.run.status, last.run.calls[0].repairs) == ("completed", [])
+    pieces = [event.text for event in events if isinstance(event, AnswerText)]
+    assert "".join(pieces) == (last.run.answer or "").strip()
+    assert len(pieces) > 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_was_computed_once_is_not_computed_again(server: "Llama", mode: Mode) -> None:
+    before = server.computed
+    run = MicroAgent([measure], lm_of(server, seed=2), mode, [], Limits(max_steps=4), demos=[]).ask("And how high?")
+    tokens = [call.input_tokens or 0 for call in run.calls]
+    assert len(tokens) >= 2
+    new = tokens[-1] - tokens[0]
+    assert server.computed - before <= tokens[0] + new + 8 * len(tokens), "only what each step adds"
+    assert sum(tokens) > tokens[0] + new + 8 * len(tokens), "it would have been more"
+
+
+def test_in_json_mode_what_the_model_wrote_is_not_computed_again_either(spelling: "Llama") -> None:
+    before = spelling.computed
+    run = MicroAgent([measure], lm_of(spelling), "json", [], Limits(max_steps=4), demos=[]).ask("How long is it?")
+    written = [call.reply["text"] for call in run.calls]
+    assert any(text.startswith('{"tool" :') for text in written), "it has a spelling of its own"
+    tokens = [call.input_tokens or 0 for call in run.calls]
+    replies = sum(call.output_tokens or 0 for call in run.calls[:-1])
+    assert replies > 150
+    assert spelling.computed - before <= tokens[-1] - replies + 4 * len(tokens)
