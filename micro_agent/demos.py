@@ -1,6 +1,7 @@
 """Few-shot demos of the planner: the form of one, the file of compiled ones, and those shown when there are none."""
 
 import json
+import os
 import tomllib
 from collections.abc import Iterable
 from functools import cache
@@ -9,9 +10,14 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from micro_agent.announcing import once
 from micro_agent.errors import DemosError
 from micro_agent.run import Mode
+from micro_agent.storage.jsonl import open_file
 from micro_agent.tools import Tool
+
+MAX_BYTES = 16 * 1024 * 1024
+"""Of a file of demos; what is longer is cut off there, and then damaged."""
 
 
 class _DemoStep(BaseModel):
@@ -111,12 +117,26 @@ def load_demos(path: str | Path) -> CompiledDemos:
     """
     hint = "Run `micro-agent optimize` again, or set COMPILED_DEMOS_PATH to another file."
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        with os.fdopen(open_file(Path(path)), "rb") as file:
+            data = json.loads(file.read(MAX_BYTES).decode())
     except OSError as error:
         raise DemosError(f"cannot read the demos file {path}: {error.strerror}. {hint}") from error
     except (ValueError, RecursionError) as error:
         raise DemosError(f"damaged demos file {path}: not JSON ({error}). {hint}") from error
     return checked_demos(data, f"damaged demos file {path}", hint)
+
+
+def standing_demos(path: Path, *, named: bool) -> CompiledDemos:
+    """The demos of the file that every agent reads, none where it is not there and not ``named``.
+
+    The file is found, not given, and shapes every answer: where it changes the instructions, that is said once.
+    """
+    if not named and not path.exists():
+        return CompiledDemos(demos=[])
+    found = load_demos(path)
+    if found.instructions:
+        once(f"the instructions to the model are those of {path}, not the built-in ones")
+    return found
 
 
 def checked_demos(data: Any, what: str, hint: str = "A demo is {question, steps, decision}.") -> CompiledDemos:

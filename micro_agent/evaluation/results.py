@@ -34,7 +34,7 @@ __all__ = ["Key", "ResultFile", "read_results"]
 class ResultFile:
     """A result file that is being written, by this object alone. Use it as a context manager, or `close` it.
 
-    Secrets of the environment are masked as in traces. Safe to share between threads.
+    Secrets are masked as in traces. Safe to share between threads.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class ResultFile:
         self.done, self.errors, self.solved, self.cost_usd = set(), set(), set(), 0.0
         self._descriptor = descriptor
         self._end: int | None = None
-        self._lock, self._mask = Lock(), mask_of()
+        self._lock = Lock()
 
     @classmethod
     def create(cls, path: str | PathLike[str], header: Header) -> Self:
@@ -130,7 +130,7 @@ class ResultFile:
         self.close()
 
     def _write(self, content: Header | Result) -> None:
-        line = self._mask.encode(content)
+        line = mask_of().encode(content)
         with self._lock:
             if self._descriptor < 0:
                 raise StorageError(f"the result file {self.path} is closed: resume it to go on with it")

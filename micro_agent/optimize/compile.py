@@ -12,6 +12,7 @@ import dspy
 
 from micro_agent.demos import CompiledDemos, Demo, with_decision
 from micro_agent.evaluation.task import Task
+from micro_agent.masked_text import MaskedFile
 from micro_agent.models.prices import price_of
 from micro_agent.optimize.ending import Halt
 from micro_agent.optimize.job import Job
@@ -20,6 +21,7 @@ from micro_agent.optimize.proposer import Proposer
 from micro_agent.optimize.training import Trainee, Training
 from micro_agent.planner import PlanWithTools
 from micro_agent.run import Run
+from micro_agent.storage.masking import mask_of
 
 _ZERO_SHOT, _IN_ORDER = -3, -1
 """The seeds that random search gives to the program without demos, and to the examples in their own order."""
@@ -132,7 +134,8 @@ def _logged(path: Path) -> ExitStack:
     """What DSPy prints, its progress bars and its log go to a file: standard output is for results."""
     with ExitStack() as stack:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        file = stack.enter_context(open(descriptor, "a", encoding="utf-8", errors="backslashreplace"))
+        opened = stack.enter_context(open(descriptor, "a", encoding="utf-8", errors="backslashreplace"))
+        file = stack.enter_context(MaskedFile(opened, mask_of()))
         stack.enter_context(redirect_stdout(file))
         stack.enter_context(redirect_stderr(file))
         return stack.pop_all()

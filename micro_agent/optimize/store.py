@@ -19,7 +19,7 @@ class Kept:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._mask = path, mask_of()
+        self._path = path
         self._entries: dict[str, dict[str, Any]] = {}
         try:
             self._descriptor = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
@@ -33,7 +33,7 @@ class Kept:
         with os.fdopen(os.dup(self._descriptor), "rb") as file:
             for line in read_lines(file):
                 if line.data is not None and isinstance(line.data.get("key"), str):
-                    self._entries[line.data["key"]] = self._mask.restore(line.data)
+                    self._entries[line.data["key"]] = mask_of().restore(line.data)
 
     def __enter__(self) -> Self:
         return self
@@ -47,5 +47,5 @@ class Kept:
 
     def put(self, key: str, **entry: Any) -> None:
         """Keep something. Raises `StorageError`; then it is not in the file."""
-        append(self._descriptor, self._mask.encode({"key": key, **entry}, note=True), self._path)
+        append(self._descriptor, mask_of().encode({"key": key, **entry}, note=True), self._path)
         self._entries[key] = {"key": key, **entry}

@@ -10,6 +10,7 @@ from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.optimize.ending import Spent
 from micro_agent.replay import printable
+from micro_agent.storage.masking import mask_of
 
 
 class Teller:
@@ -20,7 +21,7 @@ class Teller:
 
     def say(self, line: str) -> None:
         """Write a line."""
-        print(printable(line), file=self._stream, flush=True)
+        print(printable(mask_of().text(line)), file=self._stream, flush=True)
 
     @contextmanager
     def training(self, most: int, *, every_s: float = EVERY_S) -> Generator[Callable[[Spent], None]]:

@@ -33,7 +33,7 @@ _NUMBER = re.compile(
 )
 _WORD = rf"(?:{'|'.join(_WORDS)}|{_LARGER})\b"
 _NUMBER_WORDS = re.compile(
-    rf"(?P<sign>\b(?:minus|negative) )?\b(?P<run>{_WORD}(?:[ -](?:and )?{_WORD})*+)(?P<point> point(?: {_WORD})+)?",
+    rf"(?P<sign>\b(?:minus|negative) )?\b(?P<run>{_WORD}(?>(?:[ -](?:and )?{_WORD})*))(?P<point> point(?: {_WORD})+)?",
     re.IGNORECASE,
 )
 
@@ -159,7 +159,7 @@ def _date_forms(moment: datetime) -> list[str]:
     year, month, day = moment.year, f"0?{moment.month}", f"0?{moment.day}"
     name = _MONTHS[moment.month - 1]
     named = rf"(?:{name}|{name[:3]}|{name[:4]})\b\.?+"
-    ordinal = rf"{day}(?:st|nd|rd|th)?+"
+    ordinal = rf"{day}(?>(?:st|nd|rd|th)?)"
     year_or_none = rf"(?:,? (?:of )?{year}\b|(?!,? (?:of )?\d{{4}}\b|\d))"
     return [
         rf"(?<!\d){year}[-/.]{month}[-/.]{day}(?!\d)",

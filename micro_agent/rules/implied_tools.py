@@ -13,6 +13,12 @@ from micro_agent.rules.wording import found, hit, mended, named, pattern, wordin
 
 CALCULATOR, NOW = "calculator", "now"
 
+# An expression and nothing else, with a sign between numbers that stands for no date, fraction, range or phone number.
+_EXPRESSION = re.compile(
+    r"(?:what is |what's |how much is |calculate |compute )?(?!.*\.\d*\.)[\d\s+\-*/^().,%=?!]+", re.IGNORECASE
+)
+_OPERATES = re.compile(r"[\d)] ?[*^+] ?\(?-?\d")
+
 # A longer question is a document with a request before or after it; its two ends are read.
 _END = 3000
 
@@ -46,6 +52,8 @@ def implied(question: str) -> frozenset[str]:
 
     Pure, never raises, and bounded in time whatever the length: of a long question the two ends are read.
     """
+    if len(question) < _END and _EXPRESSION.fullmatch(question) and _OPERATES.search(question):
+        return frozenset({CALCULATOR})  # a first answer need not wait for the wording to be compiled
     text = _asked(_plain(question))
     stated = hit("stated_now", text)
     from_now = _from_now(text)

@@ -1,11 +1,11 @@
-"""The limits of a run: steps, tokens, cost and time. The one rule that always holds.
+"""The limits of a run: steps, tokens, cost, time and size. The one rule that always holds.
 
 A figure that is unknown cannot be held to a limit: the run stops and says so, rather than going on without a bound.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.rules.verdict import BeforePlan, Event, Stop
@@ -15,12 +15,15 @@ COUNTED_MARKERS = frozenset({POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECIS
 """Steps that the loop adds for a decision of the model which came to nothing. Each counts like a tool step."""
 
 
+MAX_BYTES = 32 * 1024 * 1024
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a run may use at most. ``None`` is no limit.
 
     Raises:
-        ConfigurationError: A limit is not a positive, finite number, or ``max_steps`` or ``max_tokens`` is not whole.
+        ConfigurationError: A limit is not a positive, finite number, or a count is not whole.
     """
 
     max_steps: int = 6
@@ -31,18 +34,20 @@ class Limits:
     """US dollars."""
     max_time: float | None = None
     """Seconds spent waiting for the model and for tools; the time that a person takes to confirm does not count."""
+    max_bytes: int | None = MAX_BYTES
+    """Bytes of replies and of what tools returned (``Usage.recorded_bytes``): memory, and the size of the record."""
 
     def __post_init__(self) -> None:
         _require_positive("max_steps", self.max_steps, whole=True)
-        for name, value in (("max_tokens", self.max_tokens), ("max_cost", self.max_cost), ("max_time", self.max_time)):
-            if value is not None:
-                _require_positive(name, value, whole=name == "max_tokens")
+        for name in ("max_tokens", "max_cost", "max_time", "max_bytes"):
+            if (value := getattr(self, name)) is not None:
+                _require_positive(name, value, whole=name in ("max_tokens", "max_bytes"))
 
     def check(self, run: Run, event: Event) -> Stop | None:
         """Stop the run before its next decision when it has reached one of the limits."""
         if not isinstance(event, BeforePlan):
             return None
-        return self._steps(run) or self._tokens(run) or self._cost(run) or self._time(run)
+        return self._steps(run) or self._tokens(run) or self._cost(run) or self._time(run) or self._bytes(run)
 
     def _steps(self, run: Run) -> Stop | None:
         used = sum(1 for step in run.steps if _counts(step))
@@ -85,6 +90,30 @@ class Limits:
         if spent < self.max_time:
             return None
         return Stop("max_time", f"{spent:.1f} s were spent on the model and tools; max_time is {self.max_time:g} s")
+
+    def _bytes(self, run: Run) -> Stop | None:
+        if self.max_bytes is None:
+            return None
+        held = run.usage.recorded_bytes
+        if held is None:
+            told = "The size of this run is unknown, because an older version recorded it"
+            return Stop(
+                "max_bytes", f"{told}, so max_bytes ({self.max_bytes}) cannot be held. Limit max_steps instead."
+            )
+        if held < self.max_bytes:
+            return None
+        return Stop("max_bytes", f"{held} bytes of replies and results are on record; max_bytes is {self.max_bytes}")
+
+
+def limits_of(run: Run) -> Limits:
+    """The limits that stand in the record of a run. One that came later than its record did not hold.
+
+    Raises:
+        ConfigurationError: This version does not know one of them.
+    """
+    if unknown := sorted(set(run.limits) - {field.name for field in fields(Limits)}):
+        raise ConfigurationError(f"run {run.id} has limits that this version does not know ({', '.join(unknown)})")
+    return Limits(**{"max_bytes": None, **run.limits})  # pyright: ignore[reportArgumentType]
 
 
 def _counts(step: Step) -> bool:

@@ -6,7 +6,9 @@ verdict, so that a recorded run can be replayed through it.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
+from micro_agent.callbacks import described, ends_the_program
 from micro_agent.run import POLICY_VIOLATION, REPETITION, SELF_CORRECTION, WARNING, Run, Step
 
 
@@ -84,6 +86,21 @@ class Amend:
 
 Verdict = Warn | Hint | Violation | Stop | Amend
 Rule = Callable[[Run, Event], Verdict | None]
+
+
+def asked_of(rule: Rule, run: Run, event: Event) -> Verdict | None:
+    """The verdict of a rule. One that fails has forbidden nothing and allowed nothing, so that the run stops there."""
+    try:
+        verdict = cast("object", rule(run, event))
+    except BaseException as error:
+        if ends_the_program(error):
+            raise
+        why = described(error)
+    else:
+        if verdict is None or isinstance(verdict, Warn | Hint | Violation | Stop | Amend):
+            return verdict
+        why = f"it returned {type(verdict).__name__}, not a verdict"
+    return Stop("rule_failed", f"the rule {getattr(rule, '__qualname__', rule)!s} failed: {why}")
 
 
 def marker_of(verdict: Stop | Hint | Warn | Violation) -> str:

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from micro_agent.tools.coerce import coerce
-from micro_agent.tools.faults import Fault, Faults, find_faults
+from micro_agent.tools.faults import UNCHECKED, Fault, Faults, find_faults
 from micro_agent.tools.form import call_form
+from micro_agent.tools.keywords import Bounded
 from micro_agent.tools.tool import Tool
 
 __all__ = ["Accepted", "Fault", "Faults", "check", "refusal"]
@@ -36,13 +37,15 @@ def check(tool: Tool, args: object) -> Accepted | Faults:
     found = find_faults(tool.schema, args)
     if not found:
         return Accepted(cast("dict[str, Any]", args))
+    if found == [UNCHECKED]:
+        return Faults(found)
     try:
-        mended, coercions = coerce(tool.schema, args)
+        with Bounded():
+            mended, coercions = coerce(tool.schema, args)
+            fits = bool(coercions) and not find_faults(tool.schema, mended)
     except Exception:  # noqa: BLE001 jsonschema fails on some numbers and schemas; what it cannot judge is refused
         return Faults(found)
-    if not coercions or find_faults(tool.schema, mended):
-        return Faults(found)
-    return Accepted(mended, coercions)
+    return Accepted(mended, coercions) if fits else Faults(found)
 
 
 def refusal(tool: Tool, faults: Faults, *, native: bool = True) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+from micro_agent.tools.keywords import LIMIT_S, Bounded, TookTooLong, found
 from micro_agent.tools.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ class Fault:
 
     path: str
     message: str
+
+
+UNCHECKED = Fault("", f"the arguments cannot be checked within {LIMIT_S:g} s: they or their schema are too involved")
+"""Checking took too long. They are not run, since nobody knows whether they fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +69,16 @@ def find_faults(schema: Schema, args: object) -> list[Fault]:
     if not isinstance(args, dict):
         return [Fault("", f"the arguments must be a JSON object, got {describe(args)}")]
     try:
-        found = [fault for error in islice(schema.errors(args), _MAX_FAULTS) for fault in _explain(error)]
+        with Bounded():
+            faults = (fault for error in schema.errors(args) for fault in _explain(error))
+            seen = list(islice(faults, _MAX_FAULTS))
+    except TookTooLong:
+        return [UNCHECKED]
     except Exception as error:  # noqa: BLE001 jsonschema fails on multipleOf with a huge number, on $refs in a circle, …
         return [Fault("", f"the arguments cannot be checked against the schema ({type(error).__name__})")]
     if schema.allowed is not None:
-        found += _unknown(cast("dict[str, Any]", args), schema.allowed, "")
-    return list(dict.fromkeys(found))[:_MAX_FAULTS]
+        seen += islice(_unknown(cast("dict[str, Any]", args), schema.allowed, ""), _MAX_FAULTS)
+    return list(dict.fromkeys(seen))[:_MAX_FAULTS]
 
 
 def describe(value: object) -> str:
@@ -163,12 +172,11 @@ def _branch(error: "ValidationError") -> str | int | None:
 def _unknown(
     args: Mapping[str, Any], allowed: Sequence[str], path: str, patterns: Mapping[str, Any] | None = None
 ) -> Iterator[Fault]:
-    import re
-
     inside = f"{path}." if path else ""
     listed = f"allowed: {_names(allowed)}" if allowed else "no arguments are allowed"
+    names = frozenset(allowed)
     for key in args:
-        if key not in allowed and not any(re.search(pattern, key) for pattern in patterns or ()):
+        if key not in names and not any(found(pattern, key) for pattern in patterns or ()):
             yield Fault(inside + key, f"unknown argument '{_cut(inside + key, 80)}'; {listed}")
 
 

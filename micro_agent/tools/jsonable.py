@@ -6,8 +6,9 @@ import enum
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Any, cast
 
 _MAX_DEPTH = 50
@@ -60,13 +61,18 @@ class _Plain:
         if isinstance(value, Mapping):
             return self._object(cast("Mapping[object, object]", value), depth)
         if isinstance(value, list | tuple):
-            return self._list(list(cast("list[object]", value)), depth)
+            return self._list(self._taken(cast("list[object]", value)), depth)
         if isinstance(value, AbstractSet):
-            return self._list(_sorted(cast("AbstractSet[Any]", value)), depth)
+            return self._list(_sorted(self._taken(cast("AbstractSet[Any]", value))), depth)
         fields = _fields(value)
         if fields is not None:
             return self.of(fields, depth + 1)
         return _text(_shown(value))
+
+    def _taken(self, items: Collection[object]) -> list[object]:
+        """The items, or as many as can be shown where a class of the tool's own gives more than it has."""
+        exact = type(items) in (list, tuple, set, frozenset)
+        return list(items if exact else islice(items, self.left + 1))
 
     def _object(self, value: Mapping[object, object], depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -109,7 +115,7 @@ def _fields(value: object) -> object:
     return None
 
 
-def _sorted(values: AbstractSet[Any]) -> list[Any]:
+def _sorted(values: list[Any]) -> list[Any]:
     try:
         return sorted(values)
     except TypeError:
@@ -131,7 +137,7 @@ def _shown(value: object) -> str:
         return str(value)
     try:
         return repr(value)
-    except Exception as error:  # noqa: BLE001 a broken __repr__ must not hide that the tool has run
+    except BaseException as error:  # noqa: BLE001 a broken __repr__ must not hide that the tool has run
         return f"<{type(value).__name__}: its repr failed with {type(error).__name__}>"
 
 

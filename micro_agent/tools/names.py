@@ -12,7 +12,7 @@ _TOKEN = re.compile(r"<[|｜][^<>]*>?|\bto=")
 _TAIL = re.compile(r"<\|(?:channel\|>\s*(?:analysis|commentary|final)|constrain\|>\s*\w+)\b")
 _LABEL = re.compile(r"^(?:(?:tool|function)[ _]?name|name|tool|function|action)\s*[:=]\s*(?=\S)", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:(?:functions?|default_api|tools?|namespaces?|api)[.:/]+\s*)+(?=\w)", re.IGNORECASE)
-_SUFFIX = re.compile(r"(?:\d*+:|\)\s*+\()*+")  # functions.f:0, f: and f(), read from the end: else it is quadratic
+_SUFFIX = re.compile(r"(?>(?:\d*+:|\)\s*+\()*)")  # functions.f:0, f: and f(), read from the end: else it is quadratic
 _BETWEEN = re.compile(r"[\s._\\-]+")
 _SIGNS = "\"'`*“”‘’<>[]{}()@#$/\\,;:.|&▁ \t\r\n"
 # "2. search", "Use the search tool", tool_search, SearchTool

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from micro_agent.errors import ToolDefinitionError
+from micro_agent.tools.keywords import bounded_validator, formats
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
@@ -88,12 +89,14 @@ def compile_schema(tool: str, parameters: object) -> Schema:
     from referencing.exceptions import Unresolvable
 
     try:
-        Draft202012Validator.check_schema(root)
+        Draft202012Validator.check_schema(root, format_checker=formats())
     except SchemaError as error:
         where = error.json_path.replace("$", "parameters", 1)
         raise ToolDefinitionError(f"tool {tool!r}: {where} is no legal JSON Schema: {_short(error.message)}") from None
+    except RecursionError:
+        raise ToolDefinitionError(f"tool {tool!r}: parameters are nested too deeply; put parts under $defs") from None
     try:
-        validator = Draft202012Validator(root, registry=Registry())
+        validator = bounded_validator()(root, registry=Registry())
         _check_references(root)
         return Schema(root, validator)
     except Unresolvable as error:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from micro_agent.callbacks import described
 from micro_agent.errors import ToolDefinitionError
+from micro_agent.tools.jobs import TimedOut, done
 from micro_agent.tools.schema import Schema, compile_schema
 
 Handler = Callable[..., Any]
@@ -70,16 +72,28 @@ class Tool:
         return self
 
     def needs_confirmation(self, args: dict[str, Any]) -> bool:
-        """Whether a person must agree to this call. A function that fails to say counts as yes, with a warning."""
+        """Whether a person must agree to this call.
+
+        A function is asked in a thread. One that fails to say within ``timeout_s`` counts as yes, with a warning.
+        """
         asked = self.requires_confirmation
         if isinstance(asked, bool):
             return asked
         try:
-            return bool(asked(args))
-        except Exception as error:  # noqa: BLE001 any fault of a user's function must end in asking
-            reason = f"{type(error).__name__}: {error}"
-            _log.warning("tool %r: requires_confirmation failed (%s); asking for confirmation", self.name, reason)
-            return True
+            answer = done(lambda job: _said(asked, args), self.timeout_s)
+        except TimedOut:
+            answer = f"it took more than {self.timeout_s:g} s"
+        if isinstance(answer, str):
+            _log.warning("tool %r: requires_confirmation failed (%s); asking for confirmation", self.name, answer)
+        return bool(answer)
+
+
+def _said(asked: Callable[[dict[str, Any]], bool], args: dict[str, Any]) -> bool | str:
+    """What the function says, or in words why it says nothing."""
+    try:
+        return bool(asked(args))
+    except BaseException as error:  # noqa: BLE001 any fault of a user's function must end in asking
+        return described(error)
 
 
 def _is_async(handler: Handler) -> bool:

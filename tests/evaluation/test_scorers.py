@@ -1,22 +1,13 @@
 """Scoring a run: each kind of expectation, what is said of one that is not met, weights, and what never happens."""
 
-import os
-import re
-import signal
-import subprocess
-import sys
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micro_agent.errors import MicroAgentError
 from micro_agent.evaluation.result import Check, Rubric
 from micro_agent.evaluation.scorers import SCORERS, score
-from micro_agent.evaluation.scorers.searching import search
 from micro_agent.evaluation.task import EXPECTATIONS, Task
 from micro_agent.run import POLICY_VIOLATION, WARNING, Run, Status, Step
 
@@ -141,118 +132,6 @@ def test_an_expression_that_takes_for_ever_is_given_up_and_the_next_is_searched(
     check = checked("regex", SLOW[0], run(SLOW[1]))
     assert check.detail == "expected a match of '(a|aa)+$'; the search took more than 1 s; write a simpler one"
     assert passes("regex", "(b)$", "ab")
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    ["(?:a|aa)" * 60 + "$", "a*" * 30 + "$", "(a*)*$", "(?x)(?:a|aa) *$", r"(?=(?:a|aa)+$)", r"(?:(a|aa)\1?){2,60}$"],
-)
-def test_no_form_of_expression_escapes_the_limit(pattern: str) -> None:
-    """One that ran in this process would hang the test."""
-    assert search(pattern, SLOW[1], limit_s=0.05) in (None, False)
-
-
-PIECES = st.sampled_from([
-    "a", "b", ".", "*", "+", "?", "|", "(", ")", "(?:", "[ab]", "[^]a]", r"\b", r"\w", r"\1", "{2}", "^", "$", r"\*",
-    "(?=",
-])  # fmt: skip
-
-
-@given(
-    pieces=st.lists(PIECES, max_size=8),
-    flags=st.sampled_from(["", "(?i)", "(?x)"]),
-    text=st.text("abAB] \n*", max_size=8),
-)
-def test_a_search_finds_what_python_finds(pieces: list[str], flags: str, text: str) -> None:
-    pattern = flags + "".join(pieces)
-    try:
-        expected = re.search(pattern, text) is not None
-    except re.error:
-        return
-    assert search(pattern, text) == expected
-
-
-def searchers() -> list[int]:
-    """The processes that this one started and that search: the program that they run stands in their command."""
-    lists = [path.read_text() for path in Path("/proc/self/task").glob("*/children")]
-    children = [child for text in lists for child in text.split()]
-    return [int(child) for child in children if "re.search" in Path(f"/proc/{child}/cmdline").read_text()]
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lists of processes are read as Linux gives them")
-def test_one_process_searches_and_another_takes_over_when_it_is_killed() -> None:
-    assert search("(a)+", "a")
-    (first,) = searchers()
-    assert search("(b)+", "a") is False
-    assert searchers() == [first]
-    os.kill(first, signal.SIGKILL)
-    assert search("(a)+", "a")
-    assert len(searchers()) == 1
-    assert searchers() != [first]
-
-
-def test_a_search_that_is_interrupted_leaves_no_reply_for_the_next() -> None:
-    def alarm(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            search(*SLOW)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert search("(a)+", "a")
-
-
-def test_threads_share_a_search_without_mixing_replies_up() -> None:
-    wrong: list[int] = []
-
-    def ask(number: int) -> None:
-        for _ in range(20):
-            if search(f"^({number})+$", str(number)) is not True or search(f"^({number})+$", "x") is not False:
-                wrong.append(number)
-
-    threads = [Thread(target=ask, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
-def test_a_process_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    search(*SLOW, limit_s=0.05)  # ends the process that is there
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(MicroAgentError, match="cannot start /nowhere/python to search an answer: No such file"):
-        search("(a)+", "a")
-
-
-FORKS = """
-import os
-from pathlib import Path
-from micro_agent.evaluation.scorers.searching import search
-
-assert search("(a)+", "a")
-if os.fork() == 0:
-    found = search("(b)+", "b")
-    children = "".join(path.read_text() for path in Path("/proc/self/task").glob("*/children"))
-    print(found, len(children.split()), flush=True)
-    os._exit(0)
-os.wait()
-print(search("(c)+", "b"))
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lists of processes are read as Linux gives them")
-def test_a_forked_process_searches_with_one_of_its_own_and_the_end_is_silent() -> None:
-    done = subprocess.run([sys.executable, "-X", "dev", "-c", FORKS], check=True, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("True 1\nFalse\n", "")
-
-
-def test_a_text_that_no_terminal_would_show_can_be_searched() -> None:
-    assert search("(\ud800)+$", "a\n\u2028\ud800")
 
 
 @pytest.mark.parametrize(

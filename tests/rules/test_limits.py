@@ -1,11 +1,12 @@
 """Limits: steps, tokens, cost and time end a run; an unknown figure is not taken for zero."""
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.rules.limits import Limits
+from micro_agent.rules.limits import Limits, limits_of
 from micro_agent.rules.verdict import AfterStep, BeforePlan, Stop
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
@@ -20,6 +21,7 @@ from micro_agent.run import (
     LMCall,
     Run,
     Step,
+    Usage,
 )
 
 
@@ -106,6 +108,31 @@ def test_time_is_that_of_the_model_and_of_tools() -> None:
     assert "4.0 s" in stopped.text
 
 
+def test_size_is_that_of_replies_and_results_and_has_a_bound_of_its_own() -> None:
+    run = run_of()
+    run.usage.recorded_bytes = 32 * 1024 * 1024 - 1
+    assert stop(Limits(), run) is None
+    run.usage.recorded_bytes += 1
+    stopped = stop(Limits(), run)
+    assert stopped is not None
+    assert (stopped.reason, "33554432 bytes" in stopped.text) == ("max_bytes", True)
+    assert stop(Limits(max_bytes=None), run) is None
+
+
+def test_a_size_that_was_not_recorded_cannot_be_held_to_a_limit() -> None:
+    run = run_of()
+    run.usage = Usage()
+    stopped = stop(Limits(max_bytes=100), run)
+    assert stopped is not None
+    assert (stopped.reason, "unknown" in stopped.text) == ("max_bytes", True)
+
+
+def test_a_limit_that_came_later_did_not_hold_in_an_older_run() -> None:
+    old = Run(question="?", limits={"max_steps": 3, "max_tokens": None})
+    assert limits_of(old) == Limits(max_steps=3, max_bytes=None)
+    assert limits_of(Run(question="?", limits=asdict(Limits()))) == Limits()
+
+
 def test_nothing_is_stopped_before_the_first_call() -> None:
     assert stop(Limits(1, 1, 0.01, 0.01), run_of()) is None
 
@@ -130,6 +157,8 @@ def test_only_the_next_decision_is_stopped() -> None:
         {"max_time": float("inf")},
         {"max_time": -0.5},
         {"max_time": "10"},
+        {"max_bytes": 0},
+        {"max_bytes": 1.5},
     ],
 )
 def test_a_wrong_limit_is_named(wrong: dict[str, Any]) -> None:

@@ -313,13 +313,6 @@ def test_cancelling_the_caller_cancels_an_async_tool() -> None:
     assert cancelled.is_set()
 
 
-@both
-@pytest.mark.parametrize("timeout_s", [None, 30.0])
-def test_a_keyboard_interrupt_in_a_tool_reaches_the_caller(run: Run, timeout_s: float | None) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(made(fails(KeyboardInterrupt()), timeout_s=timeout_s), {})
-
-
 def test_control_c_interrupts_the_wait_and_ends_the_processes(tmp_path: Path) -> None:
     path = tmp_path / "pids"
 

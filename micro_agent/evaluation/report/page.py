@@ -17,6 +17,7 @@ from micro_agent.evaluation.report.tables import pass_table, quantities_table
 from micro_agent.evaluation.report.tasks import TaskView, task_views
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.replay import printable
+from micro_agent.storage.masking import mask_of
 
 _FILES = Path(__file__).parent
 _PIECES = 200
@@ -85,8 +86,8 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """What jinja2 does with every value before it escapes it: what does not show, or reorders text, is made visible."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """What jinja2 does with every value before it escapes it: no secret, and what does not show is made visible."""
+    return printable(mask_of().text(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _style(choices: Sequence[filters.Choice]) -> str:

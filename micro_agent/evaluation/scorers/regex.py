@@ -1,9 +1,9 @@
 """``expect_regex``: a regular expression that is found in the answer."""
 
 from micro_agent.evaluation.result import Check
-from micro_agent.evaluation.scorers.searching import LIMIT_S, search
 from micro_agent.evaluation.scorers.wording import answer_of, met, quoted, unmet
 from micro_agent.evaluation.task import Task
+from micro_agent.matching import LIMIT_S, search
 from micro_agent.run import Run
 
 

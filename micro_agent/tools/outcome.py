@@ -1,0 +1,87 @@
+"""What came of a tool call, as the model sees it: a result or an exception made JSON and cut to size.
+
+This runs code of the tool (``__repr__``, ``model_dump``, ``__str__`` of an exception), which may raise anything and
+take its time: it is called where a tool may, unless the value consists of JSON's own types.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, cast
+
+from micro_agent.callbacks import described
+from micro_agent.tools.error import ToolError
+from micro_agent.tools.jsonable import jsonable
+from micro_agent.tools.tool import Tool
+from micro_agent.tools.truncate import truncate
+
+_FEW = 1000
+_SCALARS = frozenset({int, float, bool, NoneType})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a tool: what the model sees, whether it worked, the error code if not, and how long it took.
+
+    ``latency_s`` is ``None`` where no tool ran, or where its end is not known.
+    """
+
+    observation: Any
+    ok: bool
+    error: str | None
+    latency_s: float | None
+
+
+def outcome_of(observation: Any, latency_s: float) -> Outcome:
+    """The outcome that an observation stands for: one whose ``error`` is text is a failure of that code."""
+    named = cast("dict[str, Any]", observation).get("error") if isinstance(observation, dict) else None
+    code = named if isinstance(named, str) else None
+    return Outcome(observation, code is None, code, latency_s)
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is small and of JSON's own types alone, so that no code of a tool runs when it is shown."""
+    waiting, seen = [value], 0
+    while waiting and seen + len(waiting) <= _FEW:
+        part = waiting.pop()
+        seen += 1
+        kind = type(part)
+        if kind is str:
+            seen += len(cast("str", part)) // 100
+        elif kind is dict and len(cast("dict[Any, Any]", part)) <= _FEW:
+            waiting += [*cast("dict[Any, Any]", part), *cast("dict[Any, Any]", part).values()]
+        elif (kind is list or kind is tuple) and len(cast("list[Any]", part)) <= _FEW:
+            waiting += cast("list[Any]", part)
+        elif kind not in _SCALARS:
+            return False
+    return not waiting and seen <= _FEW
+
+
+def observed(tool: Tool, result: object) -> Any:
+    """The observation for what a handler returned. Nothing raises."""
+    try:
+        return truncate(jsonable(result), tool.max_chars)
+    except BaseException as error:  # noqa: BLE001 it is the tool's failure, whatever it is
+        return _error(tool, f"{tool.name} has run, but its result cannot be shown: {described(error)}")
+
+
+def failed(tool: Tool, error: BaseException) -> Any:
+    """The observation for what a handler raised. Nothing raises."""
+    if isinstance(error, asyncio.CancelledError):
+        return _error(tool, "RuntimeError: the tool cancelled itself")
+    if not isinstance(error, ToolError):
+        return _error(tool, described(error))
+    try:
+        return truncate(jsonable(error.observation()), tool.max_chars)
+    except BaseException as fault:  # noqa: BLE001 it is the tool's failure, whatever it is
+        return _error(tool, described(fault))
+
+
+def timed_out(tool: Tool) -> dict[str, Any]:
+    """The observation for a tool that took too long."""
+    message = f"{tool.name} did not finish within {tool.timeout_s:g} s and was stopped; ask for less at once"
+    return {"error": "TOOL_TIMEOUT", "message": message}
+
+
+def _error(tool: Tool, message: str) -> Any:
+    return truncate({"error": "TOOL_EXCEPTION", "message": jsonable(message)}, tool.max_chars)
