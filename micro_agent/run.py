@@ -96,6 +96,8 @@ class Usage(_Data):
     output_tokens: int | None = 0
     cost_usd: float | None = 0.0
     latency_s: float = 0.0
+    recorded_bytes: int | None = None
+    """The text of its replies and of what tools returned, in UTF-8."""
 
 
 def new_id() -> str:
@@ -129,7 +131,7 @@ class Run(_Data):
     mode: Mode | None = None
     fallback_from: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
     """The providers that were asked for and could not be used: ``{"provider", "reason"}`` each."""
-    usage: Usage = Field(default_factory=Usage)
+    usage: Usage = Field(default_factory=lambda: Usage(recorded_bytes=0))
     calls: list[LMCall] = Field(default_factory=list[LMCall])
     digests: dict[str, str] = Field(default_factory=dict)
     """sha256 of the tools, the rules and the demos that the run was made with."""

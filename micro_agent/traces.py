@@ -64,7 +64,8 @@ class TraceStore:
     """The runs in one folder of traces and one folder of state. Any number of processes can use the same folders.
 
     Folders are made when something is first written (0700), files are for this user alone (0600). The secrets of
-    ``environ`` (default: the environment at each call) are masked in everything that is written. The methods raise
+    ``environ`` (default: the environment at each call) and those that the process was given otherwise
+    (`micro_agent.known_secrets`) are masked in everything that is written. The methods raise
     `StorageError` when a file cannot be read or written, and `ConfigurationError` for what is no run id.
     """
 
@@ -86,7 +87,7 @@ class TraceStore:
     def append(self, run: Run) -> Path:
         """Append the run as it is now to its trace; returns the trace's path."""
         path = self.path(run.id)
-        append_record(path, run, mask=self._mask())
+        append_record(path, run, mask=self.mask())
         return path
 
     def load(self, run_id: str, index: int = -1) -> Run:
@@ -122,7 +123,7 @@ class TraceStore:
             private_folder(path.parent)
         except OSError as error:
             raise storage_error("make the folder", path.parent, error) from error
-        mask = self._mask()
+        mask = self.mask()
         return Journal.create(path, run, mask=mask, record=partial(self._record, mask))
 
     def resume(self, run_id: str) -> Journal:
@@ -133,7 +134,7 @@ class TraceStore:
             RunBusy: somebody holds it.
         """
         try:
-            mask = self._mask()
+            mask = self.mask()
             journal = Journal.open(self._journal(run_id), mask=mask, record=partial(self._record, mask))
         except FileNotFoundError:
             raise self._no_journal(run_id) from None
@@ -148,7 +149,7 @@ class TraceStore:
             RunNotFound: there is no such run under way.
         """
         try:
-            return read_journal(self._journal(run_id), mask=self._mask()).run
+            return read_journal(self._journal(run_id), mask=self.mask()).run
         except FileNotFoundError:
             raise self._no_journal(run_id) from None
 
@@ -159,17 +160,18 @@ class TraceStore:
 
     def decide(
         self, run_id: str, decision: Choice, *, feedback: str | None = None, question: str | None = None
-    ) -> None:
+    ) -> dict[str, Any]:
         """Decide the open question of a run, from any process, also while another one holds the run and waits.
 
-        ``question`` is the ``sha256`` of the question that was seen, and no other is decided.
+        Returns the question that was decided. ``question`` is the ``sha256`` of the one that was seen, and no other is
+        decided.
 
         Raises:
             RunNotFound: there is no such run.
             NotWaiting: it has no open question, or another one than ``question``.
             AlreadyDecided: somebody was first.
         """
-        path, mask = self._journal(run_id), self._mask()
+        path, mask = self._journal(run_id), self.mask()
         made = decision_of(decision, feedback)
         try:
             pending = read_journal(path, mask=mask).pending
@@ -185,14 +187,19 @@ class TraceStore:
             raise AlreadyDecided(f"run {run_id} has its decision already: {pending.decision.decision}")
         digest = question_digest(pending.settled, pending.confirmation)
         create_decision(decision_path(path.parent, run_id, digest), digest, made, mask)
+        return pending.confirmation
 
     def written(self, run_id: str) -> int:
         """When something of a run was last written, in nanoseconds since 1970; 0 when there is nothing of it."""
         return max(_written(self.path(run_id)), _written(self._journal(run_id)))
 
+    def mask(self) -> Mask:
+        """What keeps the secrets that are known now out of what is written here."""
+        return mask_of(self._environ)
+
     def masked(self, data: Any) -> bytes:
         """``data`` (a run, or plain data with runs in it) as one line of JSON, with secrets masked as in a record."""
-        return self._mask().encode(data)
+        return self.mask().encode(data)
 
     def _journal(self, run_id: str) -> Path:
         return self.state_dir / "runs" / f"{_checked(run_id)}.journal"
@@ -200,9 +207,6 @@ class TraceStore:
     def _no_journal(self, run_id: str) -> RunNotFound:
         ended = f"; it has ended, its trace is {self.path(run_id)}" if _there(self.path(run_id)) else ""
         return RunNotFound(f"no run {run_id} is under way{ended}")
-
-    def _mask(self) -> Mask:
-        return mask_of(self._environ)
 
     def _record(self, mask: Mask, run: Run, durable: bool) -> Path:
         path = self.path(run.id)
@@ -216,7 +220,7 @@ class TraceStore:
     def _open_run(self, path: Path) -> OpenRun | None:
         try:
             busy = is_held(path)
-            return self._described(path, read_journal(path, mask=self._mask()), busy)
+            return self._described(path, read_journal(path, mask=self.mask()), busy)
         except FileNotFoundError:
             return None  # it ended while we looked
         except OSError as error:
@@ -229,7 +233,7 @@ class TraceStore:
         decision, status = pending.decision, run.status
         if pending.confirmation is not None and not pending.ended:
             digest = question_digest(pending.settled, pending.confirmation)
-            decision = decision or read_decision(decision_path(path.parent, path.stem, digest), digest, self._mask())
+            decision = decision or read_decision(decision_path(path.parent, path.stem, digest), digest, self.mask())
             status = status if decision else "confirmation_required"
         return OpenRun(
             path.stem, run.question, run.ts, status, busy, pending.confirmation,

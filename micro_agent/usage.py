@@ -1,11 +1,14 @@
 """What a run has used, counted by the same functions while it runs and when its journal is folded."""
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
 
 from micro_agent.run import LMCall, Step, Usage
 
 _Number = TypeVar("_Number", int, float)
 
+_OTHER = 8
+"""Bytes that a number counts, and what else is no text."""
 NEVER_RAN = frozenset({"NOT_RUN", "UNKNOWN_TOOL", "VALIDATION_FAILED", "APPROVAL_REQUIRED", "APPROVAL_REJECTED"})
 """Error codes of tool steps behind which no tool ran. ``INTERRUPTED`` is not one: that tool had started."""
 
@@ -17,6 +20,7 @@ def add_call(usage: Usage, call: LMCall) -> None:
     usage.output_tokens = _sum(usage.output_tokens, call.output_tokens)
     usage.cost_usd = _sum(usage.cost_usd, call.cost_usd)
     usage.latency_s += call.latency_s
+    usage.recorded_bytes = _sum(usage.recorded_bytes, size_of(call.reply))
 
 
 def add_tool(usage: Usage, step: Step) -> None:
@@ -28,6 +32,23 @@ def add_tool(usage: Usage, step: Step) -> None:
         return
     usage.tool_calls += 1
     usage.latency_s += step.latency_s or 0.0
+    usage.recorded_bytes = _sum(usage.recorded_bytes, size_of(step.observation))
+
+
+def size_of(data: Any) -> int:
+    """Bytes of the text in JSON data, as UTF-8. Pure ASCII is not looked through."""
+    size, left = 0, [data]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            size += len(part) if part.isascii() else len(part.encode(errors="surrogatepass"))
+        elif isinstance(part, Mapping):
+            left += [*cast(Mapping[str, Any], part), *cast(Mapping[str, Any], part).values()]
+        elif isinstance(part, list | tuple):
+            left += cast(list[Any], part)
+        else:
+            size += _OTHER
+    return size
 
 
 def _sum(total: _Number | None, part: _Number | None) -> _Number | None:

@@ -7,12 +7,13 @@ that is missing means that a whole event was lost to damage, and then no call be
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.questions import QuestionChanged, verified
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.storage.decisions import Decision, decision_of
-from micro_agent.storage.jsonl import open_file, read_lines, storage_error
+from micro_agent.storage.jsonl import Line, open_file, read_lines, storage_error
 from micro_agent.storage.masking import Mask
 from micro_agent.usage import add_call, add_tool
 
@@ -95,6 +96,7 @@ def fold(lines: Iterable[bytes], *, mask: Mask = _NO_MASK) -> Folded:
 
     Raises:
         StorageError: no event starts a run, or a newer version wrote the journal.
+        QuestionChanged: a question in it is not the one that was asked.
     """
     folded: Folded | None = None
     faults: list[str] = []
@@ -104,11 +106,15 @@ def fold(lines: Iterable[bytes], *, mask: Mask = _NO_MASK) -> Folded:
             faults.append(f"line {line.number}: {line.fault}")
             tail_lost = not line.torn
             continue
-        faults += [f"line {line.number}: [env:{name}] stays, it is not set today" for name in mask.missing(line.data)]
+        missing = mask.missing(line.data)
+        faults += [f"line {line.number}: {lost} stays, it is not set today" for lost in missing]
         try:
             event = mask.restore(line.data)
             folded = _started(event) if folded is None else _take(folded, event, line.number, faults)
             tail_lost = False
+        except QuestionChanged as error:
+            assert folded is not None, "only a run that has begun asks"
+            raise QuestionChanged(_refusal(folded.run.id, line, missing)) from error
         except (KeyError, TypeError, ValueError, OverflowError, ConfigurationError) as error:
             tail_lost = folded is not None
             faults.append(f"line {line.number}: not an event ({' '.join(str(error).split())[:120]})")
@@ -119,6 +125,15 @@ def fold(lines: Iterable[bytes], *, mask: Mask = _NO_MASK) -> Folded:
         folded.events += 1
         folded.unsure = len(folded.run.calls)
     return folded
+
+
+def _refusal(run_id: str, line: Line, missing: list[str]) -> str:
+    """Why nothing of a run goes on, or is decided: what stands in its question is not what was asked."""
+    told = f"line {line.number} of the journal of run {run_id} asks something else than was asked"
+    masked = cast("dict[str, Any]", line.data).get("masked")
+    if missing or masked:
+        return f"{told}: set {' and '.join(missing) or 'the secrets in it'} as when it was asked, and try again"
+    return f"{told}, so nothing of it is shown, decided or run: undo the change, or remove that line and resume"
 
 
 def read_journal(path: Path, *, mask: Mask) -> Folded:
@@ -137,7 +152,7 @@ def _started(event: dict[str, Any]) -> Folded:
         raise ValueError(f"{event['event']!r} before any start")
     if event["format"] > FORMAT:
         raise StorageError(f"a newer micro-agent wrote it (format {event['format']}, {FORMAT} is known): update")
-    return Folded(Run.model_validate(event["run"]), Pending(), int(event["n"]))
+    return Folded(Run.model_validate({**event["run"], "confirmation": None}), Pending(), int(event["n"]))
 
 
 def _take(folded: Folded, event: dict[str, Any], line: int, faults: list[str]) -> Folded:
@@ -167,7 +182,7 @@ def _apply(folded: Folded, event: dict[str, Any]) -> None:
         case "tool_started":
             pending.tool_started(event["call"], event["call_id"], event["tool"])
         case "asked":
-            pending.asked({"sha256": event["confirmation"]["sha256"], **event["confirmation"]})
+            pending.asked(verified(event["confirmation"]))
         case "decided":
             pending.decided(decision_of(event["decision"], event["feedback"]))
         case "ended":

@@ -50,6 +50,7 @@ class Journal:
         self._replies = len(folded.run.calls)
         self._entry_synced = False
         self._must_last = False
+        self._may_be_decided = False
         self._end: int | None = None
         self._mask = mask
         self._record = record
@@ -95,7 +96,7 @@ class Journal:
                 folded = fold(file, mask=mask)
             journal = cls(descriptor, path, folded, mask=mask, record=record)
             journal._write("resumed")
-            journal._must_last = True
+            journal._must_last = journal._may_be_decided = True
         except BaseException:
             os.close(descriptor)
             raise
@@ -145,7 +146,7 @@ class Journal:
     def asked(self, confirmation: dict[str, Any]) -> None:
         """A person is asked; ``confirmation`` has the key ``sha256`` of what is shown."""
         self._write("asked", confirmation=confirmation)
-        self._must_last = True
+        self._must_last = self._may_be_decided = True
         self._pending.asked(confirmation)
 
     def decided(self, decision: Choice, feedback: str | None = None) -> None:
@@ -218,7 +219,7 @@ class Journal:
     def _remove(self) -> None:
         """Remove the decisions first: what is left after a kill is a journal, which `resume` finds."""
         try:
-            if self._must_last:  # else nothing was ever asked, and the folder need not be searched
+            if self._may_be_decided:  # else nothing was ever asked, and the folder need not be searched
                 for path in self._path.parent.glob(f"{self._path.stem}.*"):
                     if path != self._path:
                         path.unlink(missing_ok=True)

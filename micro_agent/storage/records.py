@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from micro_agent.errors import StorageError
+from micro_agent.questions import as_recorded
 from micro_agent.run import SCHEMA_VERSION, Run
 from micro_agent.storage.decisions import write_new
 from micro_agent.storage.jsonl import append, open_file, parse, private_folder, read_lines, storage_error, sync_folder
@@ -67,6 +68,8 @@ def run_of(data: dict[str, Any]) -> Run:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ValueError(f"not a run: {place}: {first['msg']}{note}") from error
+    if run.confirmation is not None:
+        run.confirmation = as_recorded(run.confirmation)
     if newer:
         _log.warning("run %s is from a newer version and may be read incompletely%s", run.id, note)
     return run
@@ -126,8 +129,8 @@ def _state(run: Run) -> tuple[Any, ...]:
 def save_run(run: Run, path: str | os.PathLike[str]) -> Path:
     """Write a whole run to a file of its own, one JSON object, for this user alone; returns its path.
 
-    A file of that name is replaced in one step: there is always the old one or the new one. Secrets of the environment
-    are masked as in a trace, and the file can be read as a trace of one record.
+    A file of that name is replaced in one step: there is always the old one or the new one. Secrets are masked
+    as in a trace, and the file can be read as a trace of one record.
 
     Raises:
         StorageError: it cannot be written; what was there is unchanged.

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from micro_agent.errors import StorageError
+from micro_agent.questions import digest_of
 from micro_agent.run import CONFIRMATION_REQUIRED, LMCall, Run, Step
 from micro_agent.storage.decisions import Decision
 from micro_agent.storage.folding import Folded, fold, read_journal
 from micro_agent.storage.masking import Mask, mask_of
 
-QUESTION: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a", "sha256": "5" * 64}
+QUESTION: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a"}
+QUESTION["sha256"] = digest_of(QUESTION)
+OTHER: dict[str, Any] = {**QUESTION, "call_id": "b"}
 
 
 def call(text: str = "") -> LMCall:
@@ -90,7 +93,7 @@ def test_a_decision_holds_until_it_is_used() -> None:
     assert fold(lines(reply(), ASKED, APPROVED)).pending.decision == Decision("approve", "go")
     assert fold(lines(reply(), ASKED, APPROVED, RESUMED, ASKED)).pending.decision == Decision("approve", "go")
     assert fold(lines(reply(), ASKED, APPROVED, tool_started())).pending.decision is None
-    other = {"event": "asked", "confirmation": {**QUESTION, "sha256": "6" * 64}}
+    other = {"event": "asked", "confirmation": {**OTHER, "sha256": digest_of(OTHER)}}
     assert fold(lines(reply(), ASKED, APPROVED, other)).pending.decision is None
     assert fold(lines(reply(), APPROVED, ASKED)).pending.decision is None
 

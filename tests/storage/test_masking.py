@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from micro_agent.storage.masking import is_secret, mask_of
+from micro_agent.known_secrets import is_secret
+from micro_agent.storage.masking import mask_of
 
 KEY = "sk-canary-0123456789"
 
@@ -94,7 +95,7 @@ def test_a_placeholder_that_somebody_else_wrote_fetches_no_secret() -> None:
 
 def test_a_variable_that_is_gone_is_named() -> None:
     line = json.loads(mask_of({"API_KEY": KEY}).encode({"a": KEY}, note=True))
-    assert mask_of({}).missing(line) == ["API_KEY"]
+    assert mask_of({}).missing(line) == ["[env:API_KEY]"]
     assert mask_of({}).restore(line) == {"a": "[env:API_KEY]"}
 
 
