@@ -4,6 +4,7 @@ Contestants do the same steps on the same wire: ``raw`` is ``http.client`` and `
 over it as its documentation makes it; ``engine`` the same loop over our engine object alone; ``engine in LM`` over
 `dspy.LM` around that object. Each figure is the least of the rounds, which is what noise from other processes leaves
 alone. ``over X`` is what micro-agent costs over raw, divided by what X costs over raw; ``whole/X`` divides all of it.
+``effects`` is micro-agent with a tool that is not read-only: each call of it waits for the disk first.
 """
 
 import argparse
@@ -26,6 +27,7 @@ def measured(url: str, rounds: int) -> Table:
         "engine": loops.engine_loop(url),
         "engine in LM": loops.lm_loop(loops.engine_lm(url)),
         "micro-agent": loops.agent_loop(loops.agent(url)),
+        "effects": loops.agent_loop(loops.agent(url, tool=loops.EFFECTS)),
     }
     table: Table = {steps: dict.fromkeys(contestants, float("inf")) for steps in LENGTHS}
     for steps, least in table.items():
@@ -48,6 +50,9 @@ def main() -> None:
     with serving() as url:
         table = measured(url, parser.parse_args().rounds)
     rows: dict[str, list[float]] = {f"{name}, ms": [table[n][name] for n in LENGTHS] for name in table[LENGTHS[0]]}
+    rows["effects over dspy.LM"] = [
+        (least["effects"] - least["raw"]) / (least["dspy.LM"] - least["raw"]) for least in table.values()
+    ]
     for rival in ("dspy.LM", "engine in LM", "engine"):
         ours = [(least["micro-agent"], least[rival], least["raw"]) for least in table.values()]
         rows[f"over {rival}"] = [(mine - raw) / (theirs - raw) for mine, theirs, raw in ours]

@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +38,8 @@ def add(a: int, b: int) -> int:
 
 
 TOOL = Tool("add", "Add two numbers.", SCHEMA, add, read_only=True)
+EFFECTS = replace(TOOL, read_only=False)
+"""The same as a tool with side effects: that it starts is on the disk before it runs."""
 WIRE_TOOL = {"type": "function", "function": {"name": "add", "description": TOOL.description, "parameters": SCHEMA}}
 
 
@@ -136,12 +139,12 @@ def engine_lm(base_url: str) -> dspy.LM:
     return dspy.LM(f"openai/{MODEL}", engine=engine, async_engine=engine.twin(), cache=False, num_retries=0)
 
 
-def agent(base_url: str, store: TraceStore | None = None) -> MicroAgent:
+def agent(base_url: str, store: TraceStore | None = None, *, tool: Tool = TOOL) -> MicroAgent:
     """micro-agent as a user makes it: validation, rules, journal and trace on."""
     settings = load_settings()
     lm = configure_lm("openai", MODEL, base_url, settings=settings, fallback=False)
     traces = store or new_store()
-    return MicroAgent([TOOL], lm, limits=Limits(max_steps=100), traces=traces, demos=[], settings=settings)
+    return MicroAgent([tool], lm, limits=Limits(max_steps=100), traces=traces, demos=[], settings=settings)
 
 
 def new_store() -> TraceStore:

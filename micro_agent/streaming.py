@@ -6,10 +6,9 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
-from json import JSONDecodeError, loads
-from re import compile as pattern
+from dataclasses import dataclass, field
 
+from micro_agent.answer_text import Reader, reader
 from micro_agent.cancel import Cancel
 from micro_agent.run import Mode, Run, Step
 
@@ -57,55 +56,48 @@ class WithoutText:
         self.on_event(event)
 
 
-_JSON_ANSWER = pattern(r'\s*\{\s*"final"\s*:\s*\{\s*"answer"\s*:\s*"')
-_CLOSED = pattern(r'(?:[^"\\]|\\.)*"')
-_HALF_ESCAPE = pattern(r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$")
-_NOT_PROSE = ("{", "[", "<", "```", "Action:")
-_HALF_MARK = pattern(r"(?:``?|A|Ac|Act|Acti|Actio|Action)$")
-
-
 @dataclass
 class AnswerFilter:
-    """Lets through what is answer text for sure: a call, a thought or a decision in the making is held back."""
+    """Lets through what is answer text for sure, without the blanks around the answer.
+
+    The pieces of one reply come to `feed`, which looks at each once; ``mode`` is asked when a reply begins.
+    """
 
     mode: Callable[[], Mode]
     emit: Callable[[str], None]
-    _seen: str = ""
-    _sent: str = ""
+    _reader: Reader | None = None
+    _sent: list[str] = field(default_factory=list[str])
+    _blanks: list[str] = field(default_factory=list[str])
+    """What is sent only if more comes after it."""
 
-    def feed(self, text: str) -> None:
-        """Take the next piece of a reply."""
-        self._seen += text
-        self._send((self._json() if self.mode() == "json" else self._prose()).strip())
+    def feed(self, text: str) -> bool:
+        """Take the next piece of a reply. Returns whether any of the reply has been let through."""
+        if self._reader is None:
+            self._reader = reader(self.mode())
+        text = self._reader.take(text)
+        text = text if self._sent else text.lstrip()
+        if said := text.rstrip():
+            self._send("".join([*self._blanks, said]))
+            self._blanks.clear()
+        if blanks := text[len(said) :]:
+            self._blanks.append(blanks)
+        return bool(self._sent)
 
     def reset(self) -> None:
         """A new reply begins."""
-        self._seen = self._sent = ""
+        self._reader = None
+        self._sent.clear()
+        self._blanks.clear()
 
     def finish(self, answer: str | None) -> None:
         """The run has ended with this answer: what was held back of it is sent."""
-        self._send(answer or "")
+        answer, sent = answer or "", "".join(self._sent)
+        if len(answer) > len(sent) and answer.startswith(sent):
+            self._send(answer[len(sent) :])
 
-    def _send(self, answer: str) -> None:
-        if len(answer) > len(self._sent) and answer.startswith(self._sent):
-            piece, self._sent = answer[len(self._sent) :], answer
-            self.emit(piece)
-
-    def _json(self) -> str:
-        head = _JSON_ANSWER.match(self._seen)
-        if head is None:
-            return ""
-        body = self._seen[head.end() :]
-        closed = _CLOSED.match(body)
-        inner = closed.group()[:-1] if closed else _HALF_ESCAPE.sub("", body)
-        try:
-            return str(loads(f'"{inner}"', strict=False))
-        except JSONDecodeError:
-            return ""
-
-    def _prose(self) -> str:
-        ends = [at for mark in _NOT_PROSE if (at := self._seen.find(mark)) >= 0]
-        return self._seen[: min(ends)] if ends else _HALF_MARK.sub("", self._seen)
+    def _send(self, text: str) -> None:
+        self._sent.append(text)
+        self.emit(text)
 
 
 def stream(run: Callable[[OnEvent], Run], cancel: Cancel) -> Iterator[StreamEvent]:

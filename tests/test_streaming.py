@@ -1,7 +1,10 @@
 """Events of a run as they come, over both doors and both wires, and what is held back."""
 
 import asyncio
+import json
+import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -159,12 +162,44 @@ def test_prose_however_cut_is_sent_from_its_beginning(pieces: list[str]) -> None
 def test_the_answer_in_a_decision_is_sent_as_it_reads_however_it_is_cut(
     answer: str, size: int, ascii_only: bool
 ) -> None:
-    import json
-
     whole = json.dumps({"final": {"answer": answer}}, ensure_ascii=ascii_only)
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
     sent: Any = fed(pieces, "json")
     assert sent == answer.strip() or (answer.strip().startswith(sent) and "\ud83d" in answer)
+
+
+MARK = re.compile(r"[{\[<]|```|Action:|(?:``?|A|Ac|Act|Acti|Actio|Action)$")
+ESCAPED = [*"aé😀 \n{", "\\\\", '\\"', "\\n", "\\u00e9", "\\ud83d\\ude00", "\\ud83d", "\\ude00", "\\\\u12"]
+
+
+@given(st.lists(TEXTS, max_size=8))
+def test_prose_is_sent_up_to_what_may_be_a_call_however_it_is_cut(pieces: list[str]) -> None:
+    whole = "".join(pieces)
+    mark = MARK.search(whole)
+    assert fed(pieces, "native") == whole[: mark.start() if mark else None].strip()
+
+
+@given(st.lists(st.sampled_from(ESCAPED), max_size=12), st.sampled_from(["", '"', '"}}', '"}} and more']), st.data())
+def test_a_decision_is_sent_the_same_whole_or_in_pieces(parts: list[str], end: str, data: st.DataObject) -> None:
+    whole = ' { "final":\n{"answer" : "' + "".join(parts) + end
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)))))
+    pieces = [whole[a:b] for a, b in pairwise([0, *cuts, len(whole)])]
+    sent = fed(pieces, "json")
+    assert sent == fed([whole], "json")
+    if end:
+        assert sent == json.loads(f'"{"".join(parts)}"', strict=False).strip()
+
+
+@given(st.lists(st.text(alphabet='{}":final swer\\u', max_size=6), max_size=8))
+def test_what_is_no_answer_sends_nothing_in_pieces_either(pieces: list[str]) -> None:
+    whole = '{"tool' + "".join(pieces)
+    assert fed(["{", '"tool', *pieces], "json") == fed([whole], "json") == ""
+
+
+@pytest.mark.parametrize(("head", "mode"), [("", "native"), ('{"final":{"answer":"', "json"), ("{", "json")])
+def test_a_long_reply_in_small_pieces_is_not_read_again_with_each(head: str, mode: Mode) -> None:
+    """Where each piece looks at all of the text, this takes minutes."""
+    assert fed([head, *["word \n"] * 60_000], mode) == ("" if head == "{" else ("word \n" * 60_000).strip())
 
 
 @pytest.mark.parametrize("mark", ["```json", "Action: add"])

@@ -49,10 +49,11 @@ class Agents:
         Raises:
             ConfigurationError: That model is not to be had.
         """
-        ours = provider_of(self._lm), self._lm.model, getattr(traits_of(self._lm), "base_url", None)
-        if (run.provider, run.model, run.base_url) == ours:
+        provider, address = provider_of(self._lm), getattr(traits_of(self._lm), "base_url", None)
+        here = (run.provider, run.base_url) == (provider, address)
+        if here and run.model == self._lm.model:
             return self()
-        return self._agent(model_of(run, self._settings), self._mode)
+        return self._agent(model_of(run, self._settings, base_url=address if here else None), self._mode)
 
     def _agent(self, lm: Any, mode: Wanted) -> "MicroAgent":
         from micro_agent import MicroAgent

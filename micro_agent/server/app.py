@@ -10,11 +10,11 @@ from starlette.middleware.cors import CORSMiddleware
 from micro_agent import __version__
 from micro_agent.server import approvals, asking, health, records
 from micro_agent.server.errors import answer_errors, documented
-from micro_agent.server.health import Backend
+from micro_agent.server.health import Backend, Folder
 from micro_agent.server.runs import RunPool
 from micro_agent.server.schemas import Error
 from micro_agent.server.security import OPEN_PATHS, Entry, Perimeter
-from micro_agent.server.settings import ServerSettings
+from micro_agent.server.settings import LOOPBACK_ORIGIN, ServerSettings
 from micro_agent.traces import TraceStore
 
 _DESCRIPTION = """Ask an agent over HTTP, follow its runs, confirm what it wants to do.
@@ -48,6 +48,7 @@ def create_app(
     )  # fmt: skip
     app.state.pool, app.state.store, app.state.settings = pool, store, settings
     app.state.backend = backend or Backend()
+    app.state.folders = {"traces_writable": Folder(store.directory), "state_writable": Folder(store.state_dir)}
     token = {"unauthorized"} if settings.api_token else set[str]()
     for part in (asking, approvals, records):
         app.include_router(part.router, responses=documented(*token))
@@ -61,9 +62,10 @@ def _middleware(settings: ServerSettings) -> list[Middleware]:
     """From the outside in: preflights are answered without a token, and errors can be read by allowed pages."""
     cors = Middleware(
         CORSMiddleware, allow_origins=settings.allowed_origins, allow_methods=["GET", "POST"],
+        allow_origin_regex=LOOPBACK_ORIGIN.pattern if settings.allow_loopback_origins else None,
         allow_headers=["Authorization", "Content-Type", "Last-Event-ID"], expose_headers=["Retry-After"],
     )  # fmt: skip
-    between = [cors] if settings.allowed_origins else []
+    between = [cors] if settings.allowed_origins or settings.allow_loopback_origins else []
     return [Middleware(Perimeter, settings=settings), *between, Middleware(Entry, settings=settings)]
 
 

@@ -20,7 +20,7 @@ from micro_agent.errors import (
 )
 from micro_agent.server.runs import PoolFull, ShuttingDown
 from micro_agent.server.schemas import Error, Fault, Problem
-from micro_agent.storage.jsonl import encode
+from micro_agent.storage.masking import mask_of
 
 _SHOWN_FAULTS = 20
 _SHOWN_CHARS = 200
@@ -36,13 +36,16 @@ class Code:
 
 
 CODES: dict[str, Code] = {
-    "bad_request": Code(400, "The request cannot be read: no single Host header, or a body that is no JSON."),
+    "bad_request": Code(
+        400, "The request cannot be read: no single Host header, two lengths, or a body that is no JSON."
+    ),
     "unauthorized": Code(401, "The header `Authorization: Bearer TOKEN` is missing or wrong."),
     "bad_host": Code(403, "The Host header is no name of this server; see MICRO_AGENT_ALLOWED_HOSTS."),
     "cross_site": Code(403, "A web page of another origin sent it; see MICRO_AGENT_ALLOWED_ORIGINS."),
     "not_found": Code(404, "There is nothing at this path."),
     "run_not_found": Code(404, "There is no such run, or no such record of it."),
     "method_not_allowed": Code(405, "This path does not take this method; the header Allow names those it takes."),
+    "timeout": Code(408, "The request did not arrive in time: MICRO_AGENT_HEADER_TIMEOUT, MICRO_AGENT_BODY_TIMEOUT."),
     "already_decided": Code(409, "Somebody else decided this question first."),
     "not_waiting": Code(409, "The run has no open question, or another one than the decision is about."),
     "not_under_way": Code(409, "This server does not have the run under way, so it cannot cancel it."),
@@ -54,6 +57,7 @@ CODES: dict[str, Code] = {
     "configuration_error": Code(500, "The server's settings do not let it answer; the message says which."),
     "storage_error": Code(500, "A trace or a journal cannot be read or written."),
     "internal_error": Code(500, "A defect of the server; its log has more."),
+    "too_many_connections": Code(503, "All of MICRO_AGENT_MAX_CONNECTIONS wait for an answer; try again later."),
     "shutting_down": Code(503, "The server is about to end. A run that was under way can be resumed."),
 }
 """Every code that an error can have. Codes may be added, never renamed."""
@@ -90,7 +94,7 @@ def problem(
 ) -> Response:
     """The response for a code. The message is the code's meaning unless there is a better one."""
     body = Error(error=Problem(code=code, message=message or CODES[code].meaning, faults=faults))
-    content = encode(body.model_dump(exclude_none=True))
+    content = mask_of().encode(body.model_dump(exclude_none=True))
     return Response(content, CODES[code].status, headers, media_type="application/json")
 
 

@@ -1,7 +1,6 @@
 """Whether the server lives, whether it can answer questions, and what it is."""
 
 import asyncio
-import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,13 @@ from pydantic import BaseModel, ConfigDict
 from micro_agent import __version__
 from micro_agent.server.errors import documented
 from micro_agent.server.schemas import sent
+from micro_agent.storage.probe import nearest, try_writing
 
 router = APIRouter(tags=["health"])
 
 _CONNECT_S = 1.0
 _FRESH_S = 5.0
-"""For so long the last look at the model server counts: whoever asks often makes no connections."""
+"""For so long the last look counts: whoever asks often makes no connections and writes no files."""
 
 
 class Alive(BaseModel):
@@ -83,6 +83,24 @@ class Backend:
         return self._seen
 
 
+@dataclass
+class Folder:
+    """A folder that runs are written to, and what came of writing there last."""
+
+    path: Path
+    fresh_s: float = _FRESH_S
+    _look: asyncio.Future[bool] | None = None
+    _until: float = 0.0
+
+    async def look(self) -> bool:
+        """Whether a file can be written there, as of a few seconds ago; not if that takes as long."""
+        if self._look is None or (self._look.done() and monotonic() >= self._until):
+            self._until = monotonic() + self.fresh_s
+            self._look = asyncio.ensure_future(asyncio.to_thread(_writable, self.path))
+        await asyncio.wait({self._look}, timeout=self.fresh_s)
+        return self._look.done() and self._look.result()
+
+
 @router.get("/healthz", summary="The process answers", response_model=Alive, responses=documented())
 async def alive() -> dict[str, Any]:
     """Needs no token and tells nothing else."""
@@ -96,13 +114,12 @@ async def alive() -> dict[str, Any]:
     responses={503: {"model": Health, "description": "Draining, or something is not well."}, **documented()},
 )
 async def health(request: Request) -> Response:
-    """Needs no token. 503 while the server is ending, a folder cannot be written or the model server is away."""
+    """Needs no token. 503 while the server is ending, a folder takes no files or the model server is away."""
     state = request.app.state
     backend: Backend = state.backend
     checks: dict[str, Any] = {
         "model_server": await backend.look(),
-        "traces_writable": _writable(state.store.directory),
-        "state_writable": _writable(state.store.state_dir),
+        **{name: await folder.look() for name, folder in state.folders.items()},
     }
     well = checks["model_server"] != "down" and checks["traces_writable"] and checks["state_writable"]
     status = "draining" if state.pool.closing else "ok" if well else "unwell"
@@ -134,8 +151,8 @@ async def _accepts(url: str) -> bool:
 
 
 def _writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, or the folder itself where there is none yet."""
-    nearest = folder.absolute()
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
-    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    try:
+        try_writing(nearest(folder.absolute()))
+    except OSError:
+        return False
+    return True

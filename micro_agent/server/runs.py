@@ -8,6 +8,7 @@ from statistics import median
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
+from micro_agent.callbacks import described
 from micro_agent.cancel import Cancel
 from micro_agent.errors import MicroAgentError, RunBusy
 from micro_agent.rules.limits import Limits
@@ -121,7 +122,10 @@ class Live:
     def _done(self, task: "asyncio.Future[Run]") -> None:
         error = None if task.cancelled() else task.exception()
         if self._run is None:
-            self._failure = error if isinstance(error, Exception) else ShuttingDown(self.run_id)
+            if error is None:
+                self._failure = ShuttingDown(self.run_id)
+            else:
+                self._failure = error if isinstance(error, Exception) else RuntimeError(described(error))
             self.log.close(self._failure)
             self._close()
 

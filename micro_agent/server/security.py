@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from micro_agent.server.errors import SAFE, problem
-from micro_agent.server.settings import HOST, ServerSettings
+from micro_agent.server.settings import HOST, LOOPBACK_ORIGIN, ServerSettings
 
 OPEN_PATHS = frozenset({"/health", "/healthz"})
 """What answers without a token."""
@@ -33,6 +33,7 @@ class Perimeter:
         self._app = app
         self._hosts = frozenset({*_LOOPBACK, *_own_name(settings.host), *settings.allowed_hosts})
         self._origins = frozenset(settings.allowed_origins)
+        self._loopback = settings.allow_loopback_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
@@ -52,6 +53,10 @@ class Perimeter:
         hosts = list(_values(scope, b"host"))
         if len(hosts) != 1:
             return problem("bad_request", "a request has exactly one Host header")
+        if any(_values(scope, b"content-length")) and any(_values(scope, b"transfer-encoding")):
+            # Another program on the way may go by the other one, and take a part of the body for the next request.
+            told = "a request has Content-Length or Transfer-Encoding, not both"
+            return problem("bad_request", told, headers={"Connection": "close"})
         host = hosts[0].lower()
         if not self._is_ours(host):
             return problem("bad_host")
@@ -63,11 +68,14 @@ class Perimeter:
 
     def _is_same_site(self, scope: Scope, host: str) -> bool:
         origins = list(_values(scope, b"origin"))
-        if len(origins) == 1 and origins[0].lower() in self._origins:
+        if len(origins) == 1 and self._is_allowed(origins[0].lower()):
             return True
         if any(origin.lower() != f"{scope['scheme']}://{host}" for origin in origins):
             return False
         return all(site in ("same-origin", "none") for site in _values(scope, b"sec-fetch-site"))
+
+    def _is_allowed(self, origin: str) -> bool:
+        return origin in self._origins or (self._loopback and LOOPBACK_ORIGIN.fullmatch(origin) is not None)
 
 
 class Entry:

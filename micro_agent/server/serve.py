@@ -16,11 +16,17 @@ import uvicorn
 from fastapi import FastAPI
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.server.connections import Bounds, Connection
+from micro_agent.server.descriptors import room_for, telling_once
 from micro_agent.server.runs import RunPool
 from micro_agent.server.settings import ServerSettings, require_token
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
+ACCEPTED_AT_ONCE = 16
+"""asyncio accepts as many before it looks whether there is room for them."""
+SEND_BUFFER = 256 * 1024
+"""Bytes that the system keeps for a client that does not read; left to itself it keeps megabytes."""
 LAST_WORDS_S = 1
 """Seconds for the last responses, after the runs have ended or were suspended. Who has not read them is cut off."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -44,13 +50,22 @@ def serve(app: FastAPI, pool: RunPool, settings: ServerSettings, *, say: Callabl
     """
     require_token(settings)
     listener = listening(settings.host, settings.port)
-    config = uvicorn.Config(
-        app, http="h11", loop="asyncio", ws="none", lifespan="off", log_config=None, access_log=False,
-        server_header=False, proxy_headers=False, timeout_graceful_shutdown=ceil(settings.grace) + 10 * LAST_WORDS_S,
-    )  # fmt: skip
+    config = configured(app, settings)
     server = _Server(config, pool, settings.grace, say)
     with listener:
         asyncio.run(server.serve([listener]))
+
+
+def configured(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
+    """How uvicorn serves an app: nothing but HTTP/1.1, within the bounds of the settings."""
+    bounds = Bounds(settings, room_for(settings.max_connections))
+    protocol: Any = functools.partial(Connection, bounds=bounds)
+    return uvicorn.Config(
+        app, http=protocol, loop="asyncio", ws="none", lifespan="off", log_config=None, access_log=False,
+        log_level="error",  # below are lines about what clients send, as many as they like
+        server_header=False, proxy_headers=False, backlog=ACCEPTED_AT_ONCE,
+        timeout_graceful_shutdown=ceil(settings.grace) + 10 * LAST_WORDS_S,
+    )  # fmt: skip
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -69,6 +84,7 @@ def listening(host: str, port: int) -> socket.socket:
     # A response goes out in pieces, which wait for one another (40 ms) unless this is set. asyncio sets it only where
     # a socket was made with the number of its protocol. Connections have it from their listener.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
     return listener
 
 
@@ -84,9 +100,12 @@ class _Server(uvicorn.Server):
         self._pool, self._grace_s, self._say = pool, grace_s, say
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_default_executor(QuickExecutor())
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(QuickExecutor())
+        loop.set_exception_handler(telling_once(self._say))
         await super().startup(sockets)
         for listener in sockets or ():
+            listener.listen(BACKLOG)  # asyncio has made it as short as what it accepts at once
             self._say(f"micro-agent listens on {url_of(listener)}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

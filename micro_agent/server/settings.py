@@ -12,12 +12,16 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.models.settings import shown
+from micro_agent.known_secrets import remember_settings
+from micro_agent.models.addresses import shown
+from micro_agent.models.env_file import check_env_file
 
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[0-9a-z._-]+)(:(?P<port>[0-9]{1,5}))?")
 """A ``Host`` header in lower case (RFC 9110, section 7.2), without percent-encoding and user names."""
 
 _ORIGIN = re.compile(rf"https?://{HOST.pattern}")
+LOOPBACK_ORIGIN = re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?")
+"""Pages that a server of this machine sent."""
 
 
 def _split(value: Any) -> Any:
@@ -64,8 +68,18 @@ class ServerSettings(BaseSettings):
         default=(), description="origins such as https://app.example, with commas between"
     )
     """Web pages of other origins whose scripts may use the server."""
+    allow_loopback_origins: bool = Field(default=False, description="1 or 0")
+    """Whether pages of other ports of this machine may, too: a local front end in a browser."""
     max_body: int = Field(default=1 << 20, ge=1, description="a whole number of bytes from 1")
     max_running: int = Field(default=8, ge=1, description="a whole number of runs from 1")
+    max_connections: int = Field(default=512, ge=1, description="a whole number of connections from 1")
+    """So many at once, but never more than half of the files that the process may open."""
+    header_timeout: float = Field(default=10.0, gt=0, le=3600, description="seconds above 0, up to 3600")
+    """Seconds until the head of a request has arrived."""
+    body_timeout: float = Field(default=30.0, gt=0, le=3600, description="seconds above 0, up to 3600")
+    """Seconds from there until its body has."""
+    send_timeout: float = Field(default=60.0, gt=0, le=3600, description="seconds above 0, up to 3600")
+    """Seconds in which a client may take nothing of what is sent to it."""
     grace: float = Field(default=10.0, ge=0, le=3600, description="seconds from 0 to 3600")
     """Seconds that runs under way may go on when the server is told to end."""
 
@@ -75,6 +89,10 @@ class ServerSettings(BaseSettings):
         stripped = {key: value.strip() if isinstance(value, str) else value for key, value in data.items()}
         return {key: value for key, value in stripped.items() if value not in ("", None)}
 
+    def model_post_init(self, context: Any, /) -> None:
+        """The token is kept out of what leaves the process from now on."""
+        remember_settings(self, "micro_agent_")
+
 
 def load_server_settings(*, env_file: str | None = None, **given: Any) -> ServerSettings:
     """What was ``given`` (a ``None`` counts as not given), under it the environment and ``env_file``.
@@ -82,9 +100,10 @@ def load_server_settings(*, env_file: str | None = None, **given: Any) -> Server
     Raises:
         ConfigurationError: One of them holds what it must not; the line names it and what is allowed.
     """
+    there = env_file is not None and check_env_file(env_file)
     try:
         return ServerSettings(
-            _env_file=env_file,  # pyright: ignore[reportCallIssue]
+            _env_file=env_file if there else None,  # pyright: ignore[reportCallIssue]
             **{name: value for name, value in given.items() if value is not None},
         )
     except ValidationError as error:

@@ -17,6 +17,7 @@ from micro_agent import MicroAgent, Tool
 from micro_agent.server.app import create_app
 from micro_agent.server.health import Backend
 from micro_agent.server.runs import RunPool
+from micro_agent.server.serve import configured, listening
 from micro_agent.server.settings import ServerSettings
 from micro_agent.testing import Script, ScriptedLM
 from micro_agent.traces import TraceStore
@@ -76,8 +77,9 @@ def start(store: TraceStore) -> Iterator[Start]:
             runs = traces or store
             agent = MicroAgent(tools=[delete, *tools], lm=lm, rules=[], traces=runs)
             pool = RunPool(lambda _: agent, runs, max_running=max_running)
-            app = create_app(pool=pool, store=runs, settings=ServerSettings(**settings), backend=backend)
-            port = stack.enter_context(_Served(app, pool))
+            chosen = ServerSettings(**settings)
+            app = create_app(pool=pool, store=runs, settings=chosen, backend=backend)
+            port = stack.enter_context(_Served(app, pool, chosen))
             headers = {"Authorization": f"Bearer {TOKEN}"} if settings.get("api_token") else {}
             client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=30)
             return Serving(app, pool, runs, stack.enter_context(client), port, deleted, lm)
@@ -91,13 +93,12 @@ class _Served:
     It does what `uvicorn.Server.serve` does, without its look at the clock ten times a second: tests end at once.
     """
 
-    def __init__(self, app: Any, pool: RunPool) -> None:
-        config = uvicorn.Config(app, log_config=None, log_level="critical", access_log=False, lifespan="on", ws="none")
+    def __init__(self, app: Any, pool: RunPool, settings: ServerSettings) -> None:
+        config = configured(app, settings)
         config.load()
         self._server, self._pool = uvicorn.Server(config), pool
         self._server.lifespan = config.lifespan_class(config)
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else each answer takes 40 ms
+        self._socket = listening("127.0.0.1", 0)
         self._ends: Future[Callable[[], object]] = Future()
         self._thread = Thread(target=lambda: asyncio.run(self._serve()))
 

@@ -33,5 +33,21 @@ def test_a_run_goes_on_with_the_model_it_began_with(store: TraceStore) -> None:
         theirs = Run(question="?", provider="openai", model="openai/larger", base_url=other.openai_url)
         assert agents.of(mine) is agents()
         assert agents.of(theirs).lm.model == "openai/larger"  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType]
+        assert other.requests == []
         with pytest.raises(ConfigurationError, match="resume it in Python"):
             agents.of(Run(question="?", provider="of_mine", model="of_mine/own"))
+
+
+def test_a_run_that_goes_on_takes_the_key_to_our_own_server_alone(
+    store: TraceStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-somebody")
+    with ModelServer([text("One.")]) as ours, ModelServer([text("Two.")]) as other:
+        agents = agents_of(ours, store)
+        for server in (ours, other):
+            run = Run(question="?", provider="openai", model="openai/larger", base_url=server.openai_url, mode="native")
+            store.start(run).close()
+            agents.of(run).resume(run.id)
+        sent = [server.chats[0].headers.get("authorization") for server in (ours, other)]
+    assert sent == ["Bearer sk-a-secret-of-somebody", None]
+    assert capsys.readouterr().err.count("which the record names and today's settings do not") == 1

@@ -1,14 +1,18 @@
 """The app: what its OpenAPI says, what health and version tell, and that it can be imported without a model."""
 
+import asyncio
+import errno
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from micro_agent.server.health import Backend
+from micro_agent.server.health import Backend, Folder
 from micro_agent.testing import ModelServer, error, text
 from micro_agent.traces import TraceStore
 
@@ -121,15 +125,67 @@ def test_health_tells_what_is_not_well(start: "Start", tmp_path: Path) -> None:
     assert start().client.get("/health").json()["model_server"] is None
 
 
-def test_a_server_that_ends_is_draining(start: "Start") -> None:
-    import asyncio
+def test_health_tells_a_full_disk(start: "Start", monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
 
+    def fsync(descriptor: int) -> None:
+        synced.append(descriptor)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    serving = start()
+    answers = [serving.client.get("/health") for _ in range(5)]
+    assert {answer.status_code for answer in answers} == {503}
+    assert [answers[0].json()[name] for name in ("status", "traces_writable", "state_writable")] == [
+        "unwell", False, False,
+    ]  # fmt: skip
+    assert len(synced) == 2, "what was seen just now counts, whoever asks"
+    assert [path.name for path in serving.store.directory.parent.glob("**/.micro-agent*")] == []
+
+
+def test_a_disk_that_does_not_answer_is_not_well_and_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    held, synced = threading.Event(), list[int]()
+
+    def fsync(descriptor: int) -> None:
+        synced.append(descriptor)
+        held.wait()
+
+    async def looked() -> list[bool]:
+        folder = Folder(tmp_path, fresh_s=0.05)
+        hanging = [await folder.look(), *await asyncio.gather(folder.look(), folder.look())]
+        assert len(synced) == 1
+        held.set()
+        while not await folder.look():
+            await asyncio.sleep(0.01)
+        return hanging
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert asyncio.run(looked()) == [False, False, False]
+
+
+def test_a_server_that_ends_is_draining(start: "Start") -> None:
     serving = start([text("Too late.")])
     asyncio.run(serving.pool.close(0))
     answer = serving.client.get("/health")
     assert (answer.status_code, answer.json()["status"]) == (503, "draining")
     refused = serving.client.post("/ask", json={"question": "Anybody there?"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "shutting_down")
+
+
+def test_a_server_that_tells_of_its_start_and_end_is_answered(start: "Start") -> None:
+    said: list[str] = []
+    told = iter(["lifespan.startup", "lifespan.shutdown"])
+
+    async def receive() -> dict[str, str]:
+        return {"type": next(told)}
+
+    async def send(message: dict[str, str]) -> None:
+        said.append(message["type"])
+
+    asyncio.run(start().app({"type": "lifespan", "asgi": {"version": "3.0"}}, receive, send))
+    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
 def test_the_version_is_that_of_the_package(start: "Start") -> None:

@@ -161,3 +161,26 @@ def test_a_run_that_is_under_way_can_be_cancelled(start: "Start") -> None:
     assert (again.status_code, again.json()["error"]["code"]) == (409, "not_under_way")
     assert "its status is stopped" in again.json()["error"]["message"]
     assert serving.client.post(f"/runs/{'0' * 32}/cancel").status_code == 404
+
+
+def test_a_question_that_was_edited_is_neither_shown_nor_decided(start: "Start", store: TraceStore) -> None:
+    serving = start([call("delete", {"path": "a"}), text("Done.")])
+    first = paused(serving)
+    run_id, seen = first["trace_id"], first["confirmation"]["sha256"]
+    (journal,) = (store.state_dir / "runs").glob("*.journal")
+    asked = journal.read_text()
+    for path in (journal, store.path(run_id)):
+        path.write_text(path.read_text().replace('"args":{"path":"a"},"reason"', '"args":{"path":"no"},"reason"'))
+    status, refused = confirm(serving, run_id, sha256=seen)
+    assert (status, refused["error"]["code"]) == (500, "storage_error")
+    assert "asks something else than was asked" in refused["error"]["message"]
+    assert serving.client.get("/approvals").json() == {"approvals": []}
+    assert serving.client.get(f"/runs/{run_id}").status_code == 500
+    (listed,) = serving.client.get("/runs").json()["runs"]
+    assert "asks something else" in listed["damage"]
+    shown = serving.client.get(f"/trace/{run_id}").json()["confirmation"]
+    assert (shown["args"], shown["sha256"]) == ({"path": "no"}, None)
+    assert serving.deleted == []
+    journal.write_text(asked)
+    assert confirm(serving, run_id, sha256=seen)[1]["answer"] == "Done."
+    assert serving.deleted == ["a"]

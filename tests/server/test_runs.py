@@ -264,15 +264,19 @@ def test_a_run_that_cannot_be_written_does_not_start(store: TraceStore) -> None:
     play(work)
 
 
-def test_a_defect_of_a_rule_is_raised_to_whoever_waits(store: TraceStore) -> None:
-    def broken(run: Run, event: Any) -> Any:
-        raise ZeroDivisionError("a defect")
+class Own(BaseException):
+    """What no framework knows of."""
+
+
+def test_what_no_framework_knows_of_is_raised_to_whoever_waits_as_a_defect(store: TraceStore) -> None:
+    def broken(request: object) -> Reply:
+        raise Own("a defect")
 
     async def work() -> None:
-        pool = pool_of(store, rules=[broken])
+        pool = pool_of(store, lm=ScriptedLM(broken))
         live = pool.start("Wait.")
         assert len(await live.started()) == 32
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(RuntimeError, match="Own: a defect"):
             await live.ended()
         assert pool.running() == 0
 

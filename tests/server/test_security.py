@@ -141,6 +141,31 @@ def test_an_origin_that_is_allowed_can_ask(start: "Start") -> None:
     assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, PAGE)
 
 
+LOCAL_PAGES = ["http://localhost:5173", "http://127.0.0.1:1", "https://127.0.0.1:8443", "http://[::1]:3000"]
+ELSEWHERE = ["http://localhost.evil.example:5173", "http://127.0.0.1.evil.example", "http://10.0.0.1:5173", "null"]
+
+
+@pytest.mark.parametrize("origin", LOCAL_PAGES)
+def test_a_front_end_of_this_machine_can_ask_where_that_is_allowed(start: "Start", origin: str) -> None:
+    serving = start([text("Hello.")], allow_loopback_origins=True, api_token=TOKEN)
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    sent = {"Origin": origin, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+    preflight = serving.client.options("/ask", headers={**sent, **asked, "Authorization": ""})
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, origin)
+    answer = serving.client.post("/ask", json={"question": "Hello?"}, headers=sent)
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, origin)
+    assert start().client.post("/ask", json={"question": "?"}, headers=sent).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ELSEWHERE)
+def test_no_other_front_end_can(start: "Start", origin: str) -> None:
+    client = start(allow_loopback_origins=True).client
+    for headers in ({"Origin": origin}, {"Origin": origin, "Sec-Fetch-Site": "same-site"}):
+        answer = client.post("/ask", json={"question": "?"}, headers=headers)
+        assert code(answer) == (403, "cross_site")
+        assert "access-control-allow-origin" not in answer.headers
+
+
 def test_other_origins_get_no_preflight(start: "Start") -> None:
     for settings in ({}, {"allowed_origins": PAGE}):
         answer = start(**settings).client.options(
