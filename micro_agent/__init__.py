@@ -5,6 +5,7 @@ import DSPy.
 """
 
 from importlib import import_module
+from logging import LogRecord, getLogger
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,3 +42,14 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """The public names, loaded or not."""
     return sorted(__all__)
+
+
+def _masked(record: LogRecord) -> bool:
+    """Keep secrets out of what the package logs, whoever takes it."""
+    from micro_agent.storage.masking import mask_of
+
+    record.msg, record.args = mask_of().text(record.getMessage()), None
+    return True
+
+
+getLogger("micro_agent").addFilter(_masked)

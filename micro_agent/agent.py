@@ -9,6 +9,7 @@ import dspy
 
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
+from micro_agent.known_secrets import remember_model
 from micro_agent.models import configure_lm
 from micro_agent.models.context_length import asked_beforehand
 from micro_agent.models.identity import Wanted, model_of, traits_of
@@ -55,6 +56,8 @@ class MicroAgent(dspy.Module):
         )
         compiled = compiled_demos(demos, settings)
         self.lm = lm
+        for known in filter(None, (lm, dspy.settings.lm)):
+            remember_model(known.kwargs)  # before a journal is read that may have its key in it
         self.plan = dspy.Predict(PlanWithTools.with_instructions(compiled.instructions or PlanWithTools.instructions))
         self.plan.demos = [demo.plain() for demo in compiled.demos]
 
@@ -79,7 +82,7 @@ class MicroAgent(dspy.Module):
         cancel: Cancel | None = None,
     ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
-        await asked_beforehand(lm := self._model(), self._setup.settings)
+        await asked_beforehand(lm := self._model())
         return await adrive(self._session(question, lm, limits=limits, emit=on_event, cancel=cancel))
 
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
@@ -125,6 +128,7 @@ class MicroAgent(dspy.Module):
             lm = model_of(resumed, self._setup.settings)
         elif lm is None:
             lm = self.lm = configure_lm(settings=self._setup.settings)
+        remember_model(lm.kwargs)
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
         return lm.copy(num_retries=0, cache=False)
 

@@ -1,11 +1,10 @@
 """What the loop asks its driver to do, and what a driver answers."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Literal
 
+from micro_agent.questions import called, digest_of
 from micro_agent.run import LMCall, Run, Status
 from micro_agent.tools import Outcome, Ready
 
@@ -22,9 +21,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """Ask whether a call may run; ``question`` is what ``Run.confirmation`` shows. Answered by an `Approval`."""
+    """Ask whether a call may run; ``question`` is what ``Run.confirmation`` shows. Answered by an `Approval`.
+
+    ``needed`` tells whether anybody has to be asked: a function of the tool's, so it is left to who may wait for it.
+    """
 
     question: dict[str, Any]
+    needed: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +96,21 @@ Answer = Planned | Approval | Outcome
 def question_of(run: Run, ready: Ready, why: str) -> dict[str, Any]:
     """What is put to a person about a call, as ``Run.confirmation`` keeps it.
 
-    ``sha256`` is over all that is shown but the reason: a decision belongs to exactly this call of exactly this run.
+    ``sha256`` is over all that is shown: a decision belongs to exactly this call of exactly this run.
     """
-    called = {"call_id": ready.call_id, "tool": ready.tool.name, "args": ready.args}
-    shown = {"run": run.id, "call": len(run.calls) - 1, **called}
-    return {**shown, "reason": why, "sha256": sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()}
+    shown = {"run": run.id, "call": len(run.calls) - 1, **called(ready), "reason": why}
+    return {**shown, "sha256": digest_of(shown)}
 
 
-def confirmation(run: Run, ready: Ready) -> dict[str, Any] | None:
-    """The question whether a call may run, where it wants a person's word."""
+def confirmation(run: Run, ready: Ready) -> Confirm | None:
+    """The question whether a call may run, where it may want a person's word."""
     name, args = ready.tool.name, ready.args
     if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in run.steps):
-        return question_of(run, ready, "The same call was interrupted before; it may have happened already.")
-    return question_of(run, ready, "This tool asks for confirmation.") if ready.tool.needs_confirmation(args) else None
+        return Confirm(question_of(run, ready, "The same call was interrupted before; it may have happened already."))
+    if ready.tool.requires_confirmation is False:
+        return None
+    asked = question_of(run, ready, "This tool asks for confirmation.")
+    return Confirm(asked, lambda: ready.tool.needs_confirmation(args))
 
 
 def refusal(approval: Approval) -> Outcome:
@@ -116,3 +121,9 @@ def refusal(approval: Approval) -> Outcome:
         code, message = "APPROVAL_REJECTED", "The user refused this call. Do not repeat it as it is."
     feedback = {"feedback": approval.feedback} if approval.feedback else {}
     return Outcome({"error": code, "message": message, **feedback}, ok=False, error=code, latency_s=None)
+
+
+def interrupted() -> Outcome:
+    """What the model is told of a call that had started and of which no end is known."""
+    message = "This call was interrupted. It may or may not have happened. Check before you repeat it."
+    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)

@@ -10,10 +10,10 @@ from typing import Any
 
 from micro_agent.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.decoding import ToolCall
-from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Trimmed, confirmation, refusal
+from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.limits import Limits
-from micro_agent.rules.verdict import Event, Verdict, marker_of
+from micro_agent.rules.verdict import Event, Verdict, asked_of, marker_of
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
 from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
 from micro_agent.unsettled import unanswered, unsettled
@@ -66,13 +66,13 @@ class AgentLoop:
             return self._refuse(ASKING["call_against_rule"], call, verdict.text)
         if isinstance(verdict, Warn) and not self._has(WARNING, call.call_id):
             self._step(WARNING, {}, verdict.text, call_id=call.call_id)
-        if (question := confirmation(self.run, ready)) is not None:
-            answer = yield Confirm(question)
+        if (confirm := confirmation(self.run, ready)) is not None:
+            answer = yield confirm
             self.run.confirmation = None
             if not isinstance(answer, Approval):
                 return self._fail(answer)
             if answer.word == "pause":
-                return self._pause(question)
+                return self._pause(confirm.question)
             if answer.word != "approve":
                 return self._observe(ready, refusal(answer))
         answer = yield Act(ready, len(self.run.calls) - 1)
@@ -97,7 +97,7 @@ class AgentLoop:
 
     def _verdicts(self, event: Event) -> list[Verdict]:
         """What the rules say, each asked once: what stops first, then what forbids, warns, amends."""
-        verdicts = [verdict for rule in self.rules if (verdict := rule(self.run, event)) is not None]
+        verdicts = [verdict for rule in self.rules if (verdict := asked_of(rule, self.run, event)) is not None]
         return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
 
     def _finish(self, answer: str) -> None:

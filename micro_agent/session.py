@@ -7,26 +7,27 @@ import asyncio
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from time import monotonic, perf_counter
-from typing import Literal
+from typing import Any
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Planned, Question
+from micro_agent.confirming import Confirmation, word_of
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Planned, Question, interrupted
 from micro_agent.errors import StorageError
 from micro_agent.loop import AgentLoop
 from micro_agent.models.failures import LM_ERRORS, failure_of
 from micro_agent.models.retry import aattempts, attempts
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.planner import Planner
+from micro_agent.questions import as_approved, verified
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.storage.journal import Journal
 from micro_agent.streaming import AnswerFilter
 from micro_agent.tools import Outcome, aexecute, execute
 from micro_agent.traces import TraceStore
 
-Confirmer = Callable[[Question], Approval]
-Confirmation = Literal["pause", "never", "all"] | Confirmer
 OnStep = Callable[[Step], None]
 
 
@@ -39,8 +40,8 @@ class Session:
     store: TraceStore | None = None
     journal: Journal | None = None
     confirm: Confirmation = "pause"
-    decided: Approval | None = None
-    """A decision given beforehand, for the question that a paused run was left with."""
+    decided: tuple[str, Approval] | None = None
+    """A decision given beforehand, with the digest of the question that a paused run was left with."""
     on_start: Callable[[], None] = lambda: None
     on_step: OnStep = lambda step: None
     on_end: Callable[[], None] = lambda: None
@@ -49,6 +50,7 @@ class Session:
     cancel: Cancel = field(default_factory=Cancel)
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
+    _approved: dict[str, Any] | None = None
     _unstored: StorageError | None = None
     _time_is_up: float = inf
 
@@ -92,10 +94,14 @@ class Session:
         """The bounds of one decision, its retries included."""
         now, limit = monotonic(), self.loop.limits.max_time
         self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
-        if self.answer_filter is not None:
-            self.answer_filter.reset()
+        self.again()
         feed = self.answer_filter.feed if self.answer_filter is not None else None
         return CallScope(deadline=min(now + self.timeout_s, self._time_is_up), on_text=feed)
+
+    def again(self, *_: object) -> None:
+        """A reply begins, perhaps after one that broke off before anybody had seen anything of it."""
+        if self.answer_filter is not None:
+            self.answer_filter.reset()
 
     def planned(self, result: tuple[Planned, int], started: float) -> Planned:
         """What was planned; a call with the number of its retries and the time that all of its tries took."""
@@ -118,15 +124,19 @@ class Session:
 
     def approval(self, effect: Confirm) -> Approval:
         """The word on a call: one that stands already, this session's mode, or a person's."""
-        given, self.decided = self.decided, None
-        if self.journal is None:
-            return given or self._asked(effect)
-        self.journal.asked(effect.question)
-        answer = self._standing(effect) or given or self._asked(effect)
-        if answer.word in ("approve", "reject"):
-            standing = self.journal.settle(effect.question, answer.word, answer.feedback)
+        if not effect.needed():
+            return Approval("approve")
+        question, given = dict(effect.question), None  # a copy: whoever is asked cannot change its digest
+        if self.decided is not None and self.decided[0] == question["sha256"]:
+            given, self.decided = self.decided[1], None
+        if self.journal is not None:
+            self.journal.asked(question)
+        answer = self._standing(question) or given or self._asked(question)
+        if self.journal is not None and answer.word in ("approve", "reject"):
+            standing = self.journal.settle(question, answer.word, answer.feedback)
             self.journal.decided(standing.decision, standing.feedback)
-            return Approval(standing.decision, standing.feedback)
+            answer = Approval(standing.decision, standing.feedback)
+        self._approved = question if answer.word == "approve" else None
         return answer
 
     def starting(self, effect: Act) -> Outcome | None:
@@ -147,7 +157,9 @@ class Session:
         return effect.ready.tool.read_only
 
     def _start(self, effect: Act) -> Outcome | None:
-        ready = effect.ready
+        ready, approved, self._approved = effect.ready, self._approved, None
+        if approved is not None:
+            as_approved(approved, effect)
         if self.journal is not None:
             if self.journal.interrupted(effect.call, ready.call_id) and not self._safe(effect):
                 return interrupted()
@@ -173,15 +185,11 @@ class Session:
     def _cancelled(self, known: Outcome | None = None) -> Failure:
         return Failure("cancelled", {"code": "CANCELLED", "message": "The run was cancelled."}, "stopped", known)
 
-    def _asked(self, effect: Confirm) -> Approval:
-        if self.confirm == "all":
-            return Approval("approve")
-        if not callable(self.confirm):
-            return Approval(self.confirm)
-        return self.confirm(Question(**effect.question, elsewhere=lambda: self._standing(effect)))
+    def _asked(self, question: dict[str, Any]) -> Approval:
+        return word_of(self.confirm, Question(**verified(question), elsewhere=lambda: self._standing(question)))
 
-    def _standing(self, effect: Confirm) -> Approval | None:
-        standing = self.journal.decision(effect.question) if self.journal is not None else None
+    def _standing(self, question: dict[str, Any]) -> Approval | None:
+        standing = self.journal.decision(question) if self.journal is not None else None
         return standing and Approval(standing.decision, standing.feedback)
 
     def _record(self) -> None:
@@ -206,12 +214,6 @@ class Session:
         # Where only the journal's disk is full, the record still tells how the run ended.
         with suppress(StorageError):
             self.store.append(self.run)
-
-
-def interrupted() -> Outcome:
-    """What the model is told of a call that had started and of which no end is known."""
-    message = "This call was interrupted. It may or may not have happened. Check before you repeat it."
-    return Outcome({"error": "INTERRUPTED", "message": message}, ok=False, error="INTERRUPTED", latency_s=None)
 
 
 def drive(session: Session) -> Run:
@@ -263,9 +265,8 @@ def _perform(session: Session, effect: Effect) -> Answer:
         if isinstance(effect, Plan):
             started, scope = perf_counter(), session.scope()
             with calling(scope):
-                result = attempts(
-                    lambda: session.planner.plan(effect.run), deadline=scope.deadline, cancelled=session.cancel
-                )
+                plan = partial(session.planner.plan, effect.run)
+                result = attempts(plan, deadline=scope.deadline, cancelled=session.cancel, on_retry=session.again)
             return session.planned(result, started)
         if isinstance(effect, Confirm):
             return session.approval(effect)
@@ -283,7 +284,8 @@ async def _aperform(session: Session, effect: Effect) -> Answer:
         if isinstance(effect, Plan):
             started, scope = perf_counter(), session.scope()
             with calling(scope):
-                result = await aattempts(lambda: session.planner.aplan(effect.run), deadline=scope.deadline)
+                plan = partial(session.planner.aplan, effect.run)
+                result = await aattempts(plan, deadline=scope.deadline, on_retry=session.again)
             return session.planned(result, started)
         if isinstance(effect, Confirm):
             return await asyncio.to_thread(session.approval, effect)

@@ -2,29 +2,33 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
+from micro_agent.callbacks import told
 from micro_agent.cancel import Cancel
 from micro_agent.context import reserve_of
-from micro_agent.demos import CompiledDemos, checked_demos, load_demos
+from micro_agent.demos import CompiledDemos, checked_demos, load_demos, standing_demos
 from micro_agent.effects import Approval
-from micro_agent.errors import ConfigurationError, RunNotFound
+from micro_agent.errors import RunNotFound
 from micro_agent.loop import AgentLoop
 from micro_agent.models.context_length import context_length_of
+from micro_agent.models.giving_way import taken_up
 from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
 from micro_agent.models.prices import price_of
 from micro_agent.models.settings import Settings
 from micro_agent.planner import Planner
+from micro_agent.questions import decided
 from micro_agent.rules import Rule
-from micro_agent.rules.limits import Limits
+from micro_agent.rules.limits import Limits, limits_of
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session
 from micro_agent.storage.journal import Journal
-from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, Started, StepTaken, WithoutText
+from micro_agent.streaming import OnEvent
+from micro_agent.telling import tell
 from micro_agent.tools import Tool, digest
 from micro_agent.traces import TraceStore
 
@@ -51,19 +55,19 @@ class Setup:
         emit: OnEvent | None = None, on_step: OnStep | None = None, parent: str | None = None,
     ) -> Session:  # fmt: skip
         """Open a session for a run that begins; with ``emit``, answer text is streamed."""
-        held = limits or self.limits
+        held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
         run.base_url = getattr(traits_of(lm), "base_url", None)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         run.limits, run.digests = asdict(held), self._digests(predict)
-        if (length := context_length_of(lm, self.settings)) is not None:
+        if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
         session = self._open(predict, lm, run, held, journal, cancel)
         if on_step is not None:
-            session.on_step = on_step
+            session.on_step = told("on_step", on_step)
         if emit is not None:
-            _stream(session, emit)
+            tell(session, emit)
         return session
 
     def resumed(
@@ -80,14 +84,15 @@ class Setup:
         elif run.status == "confirmation_required":
             run = run.model_copy(update={"status": "running", "termination_reason": None}, deep=True)
         try:
-            session = self._open(predict, model(run), run, _limits(run), journal, cancel)
+            taken_up(lm := model(run), run)
+            session = self._open(predict, lm, run, limits_of(run), journal, cancel)
+            session.decided = decided(run, decision)
         except BaseException:
             if journal is not None:
                 journal.close()
             raise
-        session.decided = decision
         if emit is not None:
-            _stream(session, emit)
+            tell(session, emit)
         return session
 
     def _open(
@@ -112,28 +117,6 @@ class Setup:
         return {"tools": self._tools_digest, "rules": _sha256(rules), "demos": _sha256(demos)}
 
 
-def _stream(session: Session, emit: OnEvent) -> None:
-    run, planner = session.run, session.planner
-    answer = AnswerFilter(lambda: planner.mode, lambda text: emit(AnswerText(text)))
-    if not isinstance(emit, WithoutText):
-        session.answer_filter = answer
-
-    def end() -> None:
-        if session.answer_filter is not None:
-            answer.finish(run.answer)
-        emit(Ended(run))
-
-    session.on_start, session.on_end = (lambda: emit(Started(run.id))), end
-    session.on_step = lambda step: emit(StepTaken(step))
-
-
-def _limits(run: Run) -> Limits:
-    known = {field.name for field in fields(Limits)}
-    if unknown := sorted(set(run.limits) - known):
-        raise ConfigurationError(f"run {run.id} has a limit that this version does not know: {', '.join(unknown)}")
-    return Limits(**run.limits)  # pyright: ignore[reportArgumentType]
-
-
 def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Settings) -> CompiledDemos:
     """The demos that were asked for: given ones, those of a file, or those that the settings name.
 
@@ -142,9 +125,9 @@ def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Se
     """
     if isinstance(demos, list):
         return checked_demos({"demos": demos}, "bad demos")
-    named = demos is not None or "compiled_demos_path" in settings.model_fields_set
-    path = Path(demos) if demos is not None else settings.compiled_demos_path
-    return load_demos(path) if named or path.exists() else CompiledDemos(demos=[])
+    if demos is not None:
+        return load_demos(demos)
+    return standing_demos(settings.compiled_demos_path, named="compiled_demos_path" in settings.model_fields_set)
 
 
 def _sha256(value: Any) -> str:

@@ -174,12 +174,12 @@ def test_a_call_that_was_warned_about_and_paused_is_still_run(store: TraceStore)
     assert [step.tool for step in done.steps] == [WARNING, CONFIRMATION_REQUIRED, "send"]
 
 
-def test_a_function_that_fails_is_the_callers_and_the_run_can_be_resumed(store: TraceStore) -> None:
+def test_a_function_that_means_to_end_the_program_does_and_the_run_can_be_resumed(store: TraceStore) -> None:
     def confirm(question: Question) -> Approval:
-        raise ZeroDivisionError
+        raise SystemExit
 
     agent, outbox, _ = sender(confirm, store)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(SystemExit):
         agent.ask("Send it?")
     (left,) = store.open_runs()
     assert not left.busy

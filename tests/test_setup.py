@@ -11,6 +11,8 @@ from micro_agent import MicroAgent, Run
 from micro_agent.errors import ConfigurationError, DemosError
 from micro_agent.models.settings import load_settings
 from micro_agent.rules import Rule, repetition
+from micro_agent.rules.limits import Limits
+from micro_agent.run import Usage
 from micro_agent.setup import compiled_demos
 from micro_agent.testing import ScriptedLM, text
 
@@ -82,6 +84,13 @@ def test_a_run_with_a_limit_of_another_version_is_not_gone_on_with_as_if_it_had_
     run = Run(question="?", status="confirmation_required", limits={"max_steps": 6, "max_moons": 1})
     with pytest.raises(ConfigurationError, match="max_moons"):
         agent.resume(run)
+
+
+def test_an_older_run_is_not_held_to_a_limit_that_came_later() -> None:
+    agent = MicroAgent(tools=[add], lm=ScriptedLM([text("x" * 200), text("3")]), rules=[], limits=Limits(max_bytes=100))
+    old = Run(question="?", status="confirmation_required", limits={"max_steps": 6}, usage=Usage(lm_calls=1))
+    assert agent.resume(old).answer == "x" * 200
+    assert agent.ask("?").usage.recorded_bytes is not None
 
 
 def test_copies_of_an_agent_share_what_cannot_be_copied() -> None:

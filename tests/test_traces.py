@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from micro_agent.errors import ConfigurationError, RunNotFound, StorageError
+from micro_agent.questions import digest_of
 from micro_agent.run import Run
 from micro_agent.traces import OpenRun, TraceStore, load_run, read_records, save_run
 
@@ -241,7 +242,8 @@ def test_a_folder_that_may_not_be_used_says_what_to_do() -> None:
 
 
 def test_open_runs_are_listed_with_what_they_wait_for(store: TraceStore) -> None:
-    question: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": None, "sha256": "5" * 64}
+    question: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": None}
+    question["sha256"] = digest_of(question)
     busy = Run(question="busy")
     held = store.start(busy)
     waiting = Run(question="waiting")

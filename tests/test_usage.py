@@ -28,6 +28,15 @@ def test_a_tool_that_ran_counts_with_its_time_whatever_came_of_it() -> None:
     assert usage == Usage(tool_calls=3, latency_s=3.0)
 
 
+def test_bytes_are_those_of_replies_and_of_what_tools_returned() -> None:
+    usage = Usage(recorded_bytes=0)
+    add_call(usage, LMCall(reply={"text": "héé", "tool_calls": [{"name": "f", "arguments": {"n": 7}}]}))
+    assert usage.recorded_bytes == len("texttool_callsnamefargumentsn") + len("héé".encode()) + 8
+    add_tool(usage, Step(tool="f", call=0, observation=("a\ud83d", None)))
+    add_tool(usage, Step(tool="f", call=0, observation="not run", ok=False, error="NOT_RUN"))
+    assert usage.recorded_bytes == 42 + len("a\ud83d".encode(errors="surrogatepass")) + 8
+
+
 @pytest.mark.parametrize(
     "step", [Step(tool=WARNING), *(Step(tool="search", ok=False, error=code) for code in sorted(NEVER_RAN))]
 )

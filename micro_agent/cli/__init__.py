@@ -7,7 +7,7 @@ from io import TextIOWrapper
 import typer
 
 from micro_agent.cli import ask, decide, doctor, eval, optimize, replay, resume, serve, tools, traces
-from micro_agent.cli.messages import log_from, say
+from micro_agent.cli.messages import log_from, mask_the_rest, say
 
 app = typer.Typer(
     name="micro-agent",
@@ -55,6 +55,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # a model may say what no encoding has: half of a surrogate pair
             stream.reconfigure(errors="backslashreplace")
     log_from("warning")
+    mask_the_rest()
     try:
         app(prog_name="micro-agent")
     except MicroAgentError as error:

@@ -12,6 +12,7 @@ from micro_agent.cli.options import (
     Confirmations,
     Fallback,
     Json,
+    MaxBytes,
     MaxCost,
     MaxSteps,
     MaxTime,
@@ -51,6 +52,7 @@ def ask(
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
+    max_bytes: MaxBytes = 32 * 1024 * 1024,
     provider: Provider = None,
     model: Model = None,
     base_url: BaseUrl = None,
@@ -68,7 +70,7 @@ def ask(
     asked = _question(text, None if text is not None and source and source.name == "ENVIRONMENT" else question)
     from micro_agent.rules.limits import Limits
 
-    limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost)
+    limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings()
     from micro_agent import MicroAgent, configure_lm
     from micro_agent.cli import outcome

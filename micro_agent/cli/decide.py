@@ -27,8 +27,11 @@ def reject(
 
 
 def _decide(run_id: str, decision: Literal["approve", "reject"], feedback: str | None, traces_dir: TracesDir) -> None:
+    from micro_agent.replay import whole_call
+
     store = store_of(settings(), traces_dir)
-    store.decide(run_id, decision, feedback=feedback)
+    question = store.decide(run_id, decision, feedback=feedback)
+    say(f"{whole_call(question['tool'], question['args'])}\n{question['reason']}")
     waits = any(run.id == run_id and run.busy for run in store.open_runs())
     said = "The run goes on by itself." if waits else f"Go on with: micro-agent resume {run_id}"
     say(f"The decision is on record: {decision}. {said}")

@@ -1,11 +1,10 @@
 """`micro-agent doctor`: what a run needs, looked at, with what to do where something is missing."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.messages import print_text
+from micro_agent.cli.messages import print_json, print_text
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
@@ -40,10 +39,10 @@ def doctor(
 ) -> None:
     """Look at server, model and folders, with three tiny calls, and say what to do. Exit 1 if something fails."""
     from micro_agent.doctor import examine
-    from micro_agent.models.fallback import Target, provider_named
+    from micro_agent.models.target import Target, provider_named
 
     found = settings()
-    asked = Target(provider_named(provider or found.llm_provider), model or None, base_url or None)
+    asked = Target(provider_named(provider) if provider else None, model or None, base_url or None)
     checks: list[Check] = []
     for check in examine(asked, found, mode=mode.value, traces_dir=traces_dir, timeout_s=timeout):
         checks.append(check)
@@ -52,5 +51,5 @@ def doctor(
             print_text(f"{check.state:<4}  {check.name:<9} {check.told}{advice}")
     healthy = all(check.state != "fail" for check in checks)
     if as_json:
-        typer.echo(json.dumps({"ok": healthy, "checks": [check.as_dict() for check in checks]}, ensure_ascii=False))
+        print_json({"ok": healthy, "checks": [check.as_dict() for check in checks]})
     raise typer.Exit(0 if healthy else 1)

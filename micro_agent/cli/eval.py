@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
@@ -138,7 +138,7 @@ def compare(
     settings()
     comparison = compare(read_results(a), read_results(b))
     if as_json:
-        typer.echo(comparison.model_dump_json())
+        print_json(comparison.model_dump(mode="json"))
     else:
         print_text("\n".join(comparison_lines(comparison)))
 
@@ -199,6 +199,6 @@ def _show(summary: "Summary", *, as_json: bool) -> None:
     from micro_agent.evaluation.wording import summary_lines
 
     if as_json:
-        typer.echo(summary.model_dump_json())
+        print_json(summary.model_dump(mode="json"))
     else:
         print_text("\n".join(summary_lines(summary)))

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from micro_agent import MicroAgent, __version__, configure_lm
-from micro_agent.cli.options import tools_of
+from micro_agent import MicroAgent, __version__
+from micro_agent.cli.options import measured_model, tools_of
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import draw, load_tasks
 from micro_agent.evaluation.faults import FaultyAsk, arms_of, twin_of
@@ -19,6 +19,7 @@ from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trials import Trial, remaining, trials
 from micro_agent.models.identity import provider_of, traits_of
+from micro_agent.models.recorded import recorded_lm
 from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.rules.limits import Limits
 from micro_agent.run import new_id
@@ -72,7 +73,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     dataset = load_tasks(asked.tasks)
     seed = asked.seed or 0
     tasks = list(draw(dataset.tasks, asked.n, seed, asked.tags))
-    lm = configure_lm(asked.provider, asked.model, asked.base_url, settings=found, fallback=False)
+    lm = measured_model(found, asked.provider, asked.model, asked.base_url)
     tools = tools_of(found)
     seeded = asked.epochs > 1 or asked.seed is not None
     header = Header(
@@ -82,6 +83,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             "mode": asked.mode, "max_steps": asked.max_steps, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
             "llm_timeout": found.llm_timeout, "version": __version__, "digests": _digests(tools, found),
+            **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
         },
     )  # fmt: skip
     asker = _Asker(header, lm, tools, found)
@@ -137,7 +139,7 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
         for what, now in _digests(tools, found).items():
             if header.settings["digests"][what] != now:
                 raise ConfigurationError(f"the {what} are not those that {path} was begun with: start another eval")
-        asker = _Asker(header, _same_model(header, found), tools, found)
+        asker = _Asker(header, _same_model(header, found, asked.base_url), tools, found)
         return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors))
     except BaseException:
         file.close()
@@ -222,10 +224,11 @@ def _same_tasks(path: Path, header: Header, named: Path) -> list[Task]:
     return [by_id[name] for name in header.tasks]
 
 
-def _same_model(header: Header, found: Settings) -> Any:
-    """The model of the header, with its sampling settings and no others."""
+def _same_model(header: Header, found: Settings, base_url: str | None) -> Any:
+    """The model of the header, with its sampling settings and no others. ``base_url`` is the address named today."""
     old = header.settings
-    lm = configure_lm(old["provider"], _model_name(header), old["base_url"], settings=found, fallback=False)
+    today = base_url if (base_url or "").rstrip("/") == old["base_url"] else None
+    lm = recorded_lm(old["provider"], _model_name(header), old["base_url"], found, given=today)
     return lm.copy(**{**dict.fromkeys(lm.kwargs), **old["sampling"]})
 
 

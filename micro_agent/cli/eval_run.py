@@ -10,7 +10,7 @@ import typer
 
 from micro_agent.cancel import Cancel
 from micro_agent.cli.eval_plan import Plan
-from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.stopping import stopping
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.faults import fault_figures
@@ -87,7 +87,7 @@ def _shown(plans: list[Plan], *, as_json: bool) -> float | None:
         figures = summarize(*read_results(plans[0].file.path))
         rate, lines = figures.success_rate, summary_lines(figures)
     if as_json:
-        typer.echo(figures.model_dump_json())
+        print_json(figures.model_dump(mode="json"))
     else:
         print_text("\n".join(lines))
     return rate.value

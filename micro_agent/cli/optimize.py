@@ -1,6 +1,5 @@
 """`micro-agent optimize`: few-shot demos or instructions for the planner, kept only when they do not make it worse."""
 
-import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
@@ -20,6 +19,7 @@ from micro_agent.cli.options import (
     Model,
     Provider,
     UseToolCalls,
+    measured_model,
     mode_for,
     option,
     settings,
@@ -102,16 +102,17 @@ def optimize(
     limits = Limits(max_steps=max_steps, max_time=timeout)
     from micro_agent.evaluation.datasets import load_tasks
     from micro_agent.models import configure_lm
+    from micro_agent.models.identity import provider_of
     from micro_agent.optimize import Bench, Bounds, Teller
     from micro_agent.optimize import optimize as work
 
     dataset = load_tasks(tasks)
+    lm = measured_model(found, provider, model, base_url)
     bench = Bench(
-        lm=configure_lm(provider, model, base_url, settings=found, fallback=False),
-        tools=list(tools_of(found).values()), settings=found, limits=limits,
+        lm=lm, tools=list(tools_of(found).values()), settings=found, limits=limits,
         mode=mode_for(found, mode, use_tool_calls),
         reflection_lm=reflection_model
-        and configure_lm(provider, reflection_model, base_url, settings=found, fallback=False),
+        and configure_lm(provider_of(lm), reflection_model, base_url, settings=found, fallback=False),
     )  # fmt: skip
     with _stopping() as cancel:
         bounds = Bounds(concurrency=concurrency, limit_cost=limit_cost, cancel=cancel)
@@ -127,7 +128,7 @@ def _print(outcome: "Outcome", found: "Settings", *, as_json: bool) -> None:
 
     if as_json:
         saved = str(outcome.saved) if outcome.saved else None
-        typer.echo(json.dumps({"saved": saved, "why": outcome.why, **outcome.evidence}, ensure_ascii=False))
+        print_json({"saved": saved, "why": outcome.why, **outcome.evidence})
         return
     if outcome.comparison is not None:
         print_text("a: the agent as it is today; b: with what training made\n")

@@ -43,9 +43,7 @@ Confirmations = Annotated[
     Approve | None,
     option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [on a terminal ask, else pause]."),
 ]
-Provider = Annotated[
-    str | None, option(metavar="P", env="LLM_PROVIDER", help="openai [default], ollama, litellm or mock.")
-]
+Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")]
 BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="The server, if not the usual.")]
 
@@ -61,6 +59,9 @@ Fallback = Annotated[
 MaxSteps = Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")]
 MaxTime = Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")]
 MaxCost = Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")]
+MaxBytes = Annotated[
+    int, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="Bytes of replies and results at most.")
+]
 
 
 def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wanted":
@@ -91,8 +92,23 @@ def store_of(found: "Settings", traces_dir: Path | None) -> "TraceStore":
     return TraceStore(traces_dir or found.traces_dir, state_dir=found.micro_agent_state_dir)
 
 
+def measured_model(found: "Settings", provider: str | None, model: str | None, base_url: str | None) -> Any:
+    """The model that figures are to be of: the named one, whatever ``LLM_FALLBACK`` says; else that of `ask`, now.
+
+    Raises:
+        ConfigurationError: It cannot be used.
+    """
+    from micro_agent.models import configure_lm
+
+    strict = found.model_copy(update={"llm_fallback": False if found.llm_fallback is False else None})
+    return configure_lm(provider, model, base_url, settings=strict)
+
+
 def tools_of(found: "Settings") -> "dict[str, Tool]":
     """The tools by name, with those of the modules that the settings name."""
+    from micro_agent.announcing import once
     from micro_agent.tools import load_tools
 
+    if file := found.file_of("tools_modules"):
+        once(f"TOOLS_MODULES in {file} names code that is loaded: {', '.join(found.tools_modules)}")
     return load_tools(modules=",".join(found.tools_modules))

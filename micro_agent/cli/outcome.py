@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.cli.messages import print_record, print_text, say
+from micro_agent.cli.messages import masked, print_json, print_text, say
 from micro_agent.cli.stopping import stopping
 from micro_agent.replay import step_line, whole_call
 from micro_agent.run import Run, Step
@@ -25,7 +25,7 @@ def report(work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, s
         except RunInterrupted as error:
             run, interrupted = error.run, True
         if as_json:
-            print_record(run)
+            print_json(run)
         elif run.answer is not None and not streamed:
             print_text(run.answer)
         for line in _aside(run, store):
@@ -67,7 +67,8 @@ class Printer:
             print_step(event.step)
         elif not isinstance(event, Ended):
             return
-        elif (answer := event.run.answer) is not None:
+        elif event.run.answer is not None:
+            answer = masked(event.run.answer)  # as the text is that was printed
             if not answer.startswith(self._said):
                 self._finish_line()
             print_text(answer.removeprefix(self._said))

@@ -32,6 +32,15 @@ def confirmer(wanted: Literal["ask", "pause", "never", "all"] | None) -> Confirm
     return _ask if terminal else "pause"
 
 
+def agreed(question: str) -> bool:
+    """Whether the person at the terminal says yes; without a terminal nobody does."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return False
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    typer.echo(f"{question} [y]es, [n]o: ", err=True, nl=False)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _ask(question: Question) -> Approval:
     say(f"{whole_call(question.tool, question.args)}\n{question.reason}")
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is no answer to it

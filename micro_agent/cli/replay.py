@@ -1,6 +1,5 @@
 """`micro-agent replay`: a recorded run shown, proved against today's loop, or gone on with from one of its steps."""
 
-import json
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from micro_agent.cli.messages import is_terminal, print_record, print_text
+from micro_agent.cli.messages import is_terminal, print_json, print_text
 from micro_agent.cli.options import Confirmations, Json, Mode, TracesDir, option, settings, store_of, tools_of
 
 if TYPE_CHECKING:
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 _ANY = {"context", "path", "index", "as_json"}
 _VERIFY = {"paths", "verify", "live_tools"}
 _FORK = {
-    "fork_at", "provider", "model", "base_url", "mode", "max_steps", "max_time", "max_cost", "approve", "traces_dir",
-    "stream",
+    "fork_at", "provider", "model", "base_url", "mode", "max_steps", "max_time", "max_cost", "max_bytes", "approve",
+    "traces_dir", "stream",
 }  # fmt: skip
 
 
@@ -54,7 +53,8 @@ def replay(
         int | None, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Its limits: steps with the copied ones,")
     ] = None,
     max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="seconds,")] = None,
-    max_cost: Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="dollars.")] = None,
+    max_cost: Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="dollars,")] = None,
+    max_bytes: Annotated[int | None, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="bytes on record.")] = None,
     approve: Confirmations = None,
     traces_dir: TracesDir = None,
     stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it comes.")] = False,
@@ -72,14 +72,14 @@ def replay(
         raise ConfigurationError("no run is named: give its trace with --path traces/ID.jsonl")
     run = record_of(path, index)
     if fork_at is not None:
-        limits = {"max_steps": max_steps, "max_time": max_time, "max_cost": max_cost}
+        limits = {"max_steps": max_steps, "max_time": max_time, "max_cost": max_cost, "max_bytes": max_bytes}
         wanted = {"provider": provider, "model": model, "base_url": base_url, "mode": mode and mode.value}
         _fork(
             found, run, fork_at, wanted, {name: limit for name, limit in limits.items() if limit is not None},
             approve=approve and approve.value, traces_dir=traces_dir, stream=stream, as_json=as_json,
         )  # fmt: skip
     elif as_json:
-        print_record(run)
+        print_json(run)
     else:
         print_text("\n".join(describe(run)))
 
@@ -107,19 +107,18 @@ def _verify(found: "Settings", paths: list[Path], index: int, *, live_tools: boo
         raise ConfigurationError("nothing is named to verify: give traces or folders of them, such as traces/")
     from micro_agent import MicroAgent
     from micro_agent.replay import recorded, verify
-    from micro_agent.storage.masking import mask_of
 
     agent = MicroAgent(tools=list(tools_of(found).values()), settings=found)
-    counted, mask = Counter[str](), mask_of()
+    counted = Counter[str]()
     for verdict in verify(recorded(paths, index), agent, live_tools=live_tools):
         counted[verdict.outcome] += 1
         if as_json:
-            typer.echo(mask.encode(_plain(verdict)), nl=False)
+            print_json(_plain(verdict))
         elif verdict.outcome != "same" or verdict.notes:
-            print_text("\n".join(json.loads(mask.encode(list(verdict.lines())))))
+            print_text("\n".join(verdict.lines()))
     same, differ, failed = (counted[outcome] for outcome in ("same", "differs", "not_replayed"))
     if as_json:
-        typer.echo(json.dumps({"runs": counted.total(), "same": same, "differ": differ, "not_replayed": failed}))
+        print_json({"runs": counted.total(), "same": same, "differ": differ, "not_replayed": failed})
     else:
         runs = f"{counted.total()} run{'' if counted.total() == 1 else 's'}"
         print_text(f"{runs}: {same} the same, {differ} differ, {failed} could not be replayed")
@@ -140,7 +139,7 @@ def _fork(
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer
     from micro_agent.replay import fork
-    from micro_agent.replay.branch import limits_of
+    from micro_agent.rules.limits import limits_of
 
     store, live = store_of(found, traces_dir), stream and not as_json
     mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
@@ -161,9 +160,25 @@ def _model(found: "Settings", run: "Run", *, provider: str | None, model: str | 
     """The model that was asked for; what is not said is as in the recorded run, as long as the provider is."""
     from micro_agent import configure_lm
     from micro_agent.models.identity import model_of
+    from micro_agent.models.recorded import recorded_lm
 
-    if model is None and provider in (None, run.provider):
+    if run.provider is None or provider not in (None, run.provider):
+        return configure_lm(provider, model, base_url, settings=found, fallback=False)
+    if not base_url:
+        _agree_to_server(found, run)
+    if model is None:
         return model_of(run, found, base_url=base_url)
-    same = provider in (None, run.provider)
-    server = base_url or (run.base_url if same else None)
-    return configure_lm(provider or run.provider, model, server, settings=found, fallback=False)
+    return recorded_lm(run.provider, model, run.base_url, found, given=base_url)
+
+
+def _agree_to_server(found: "Settings", run: "Run") -> None:
+    """Ask whether a run may go to a server that its record names and nobody today."""
+    from micro_agent.cli.prompt import agreed
+    from micro_agent.errors import ConfigurationError
+    from micro_agent.models.recorded import foreign_url
+
+    url = foreign_url(run.provider or "", run.base_url, found)
+    if url is None or agreed(f"The record names the server {url}, and today's settings do not. Send it this run?"):
+        return
+    told = f"the record names the server {url}, and today's settings do not"
+    raise ConfigurationError(f"{told}: pass --base-url {url} to send it this run, or the address of another")

@@ -1,12 +1,11 @@
 """`micro-agent resume`: go on with a run that paused or was killed."""
 
-import json
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.messages import print_text, say
+from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import BaseUrl, Confirmations, Json, TracesDir, option, settings, store_of, tools_of
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _list(store: "TraceStore", *, as_json: bool) -> None:
 
     runs = store.open_runs()
     if as_json:
-        typer.echo(json.dumps([asdict(run) for run in runs]))
+        print_json([asdict(run) for run in runs])
         return
     for run in runs:
         state = "interrupted" if run.status == "running" else run.status or "unreadable"

@@ -7,6 +7,7 @@ from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
     Fallback,
+    MaxBytes,
     MaxCost,
     MaxSteps,
     MaxTime,
@@ -25,7 +26,8 @@ from micro_agent.cli.options import (
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
     "TRACES_DIR; MICRO_AGENT_API_TOKEN, which every other address than a loopback one needs; "
-    "MICRO_AGENT_ALLOWED_HOSTS, MICRO_AGENT_ALLOWED_ORIGINS, MICRO_AGENT_MAX_BODY. Models and servers: as for ask."
+    "MICRO_AGENT_ALLOWED_HOSTS, MICRO_AGENT_ALLOWED_ORIGINS, MICRO_AGENT_MAX_BODY, and MICRO_AGENT_HEADER_TIMEOUT, "
+    "_BODY_TIMEOUT, _SEND_TIMEOUT: seconds for a slow client. Models and servers: as for ask."
 )
 
 
@@ -33,12 +35,24 @@ def serve(
     host: Annotated[str, option(metavar="ADDRESS", env="MICRO_AGENT_HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, option(metavar="N", env="MICRO_AGENT_PORT", help="The port; 0 for any free one.")] = 8000,
     max_running: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_RUNNING", help="Runs at once.")] = 8,
+    max_connections: Annotated[
+        int | None, option(metavar="N", env="MICRO_AGENT_MAX_CONNECTIONS", help="Connections at once [512].")
+    ] = None,
+    allow_loopback_origins: Annotated[
+        bool,
+        option(
+            "--allow-loopback-origins",
+            env="MICRO_AGENT_ALLOW_LOOPBACK_ORIGINS",
+            help="Let pages of this machine's other ports use it.",
+        ),
+    ] = False,
     grace: Annotated[
         float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for runs under way at the end.")
     ] = 10.0,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
+    max_bytes: MaxBytes = 32 * 1024 * 1024,
     provider: Provider = None,
     model: Model = None,
     base_url: BaseUrl = None,
@@ -59,8 +73,11 @@ def serve(
     from micro_agent.server.serve import serve as serve_until_told
     from micro_agent.server.settings import load_server_settings
 
-    server = load_server_settings(env_file=".env", host=host, port=port, max_running=max_running, grace=grace)
-    limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost)
+    server = load_server_settings(
+        env_file=".env", host=host, port=port, max_running=max_running, max_connections=max_connections, grace=grace,
+        allow_loopback_origins=allow_loopback_origins or None,
+    )  # fmt: skip
+    limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings()
     store = store_of(found, traces_dir)
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)

@@ -1,10 +1,6 @@
 """`micro-agent tools`: what the agent can call."""
 
-import json
-
-import typer
-
-from micro_agent.cli.messages import print_text
+from micro_agent.cli.messages import print_json, print_text
 from micro_agent.cli.options import Json, settings, tools_of
 
 
@@ -13,7 +9,7 @@ def tools(as_json: Json = False) -> None:
     loaded = tools_of(settings()).values()
     if as_json:
         listed = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in loaded]
-        typer.echo(json.dumps(listed, ensure_ascii=False))
+        print_json(listed)
         return
     for tool in loaded:
         asks = "  (asks for confirmation)" if tool.requires_confirmation else ""

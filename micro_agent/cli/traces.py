@@ -1,12 +1,11 @@
 """`micro-agent traces`: the runs on record."""
 
-import json
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.messages import print_record, print_text, say
+from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import Json, TracesDir, option, settings, store_of
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def list_runs(
     shown = 0
     for run in _runs(store):
         if as_json:
-            typer.echo(json.dumps(_row(run), ensure_ascii=False))
+            print_json(_row(run))
         else:
             ended = run.termination_reason or run.status
             print_text(f"{run.id}  {run.ts}  {ended:12}  {shorten(run.question, 50, placeholder='…')}")
@@ -51,7 +50,7 @@ def show(
 
     run = store_of(settings(), traces_dir).load(run_id)
     if as_json:
-        print_record(run)
+        print_json(run)
     else:
         print_text("\n".join(describe(run)))
 
@@ -63,7 +62,7 @@ def stats(traces_dir: TracesDir = None, as_json: Json = False) -> None:
 
     counted = statistics(_runs(store_of(settings(), traces_dir)))
     if as_json:
-        typer.echo(json.dumps(counted))
+        print_json(counted)
         return
     for name, value in counted.items():
         print_text(f"{name}: {_figure(value)}")
@@ -82,9 +81,7 @@ def diff(
     store = store_of(settings(), traces_dir)
     found = diff(_run(store, a), _run(store, b))
     if as_json:
-        from micro_agent.storage.masking import mask_of
-
-        typer.echo(mask_of().encode(found.as_dict()), nl=False)
+        print_json(found.as_dict())
     else:
         print_text("\n".join(found.lines()))
     raise typer.Exit(0 if found.same else 1)

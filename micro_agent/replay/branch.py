@@ -5,9 +5,9 @@ from typing import Any
 from micro_agent.agent import MicroAgent
 from micro_agent.errors import ConfigurationError
 from micro_agent.replay.beginning import with_beginning
-from micro_agent.replay.parts import limits_of, session_of
+from micro_agent.replay.parts import session_of
 from micro_agent.rules import BeforePlan, Stop
-from micro_agent.rules.limits import Limits
+from micro_agent.rules.limits import Limits, limits_of
 from micro_agent.run import POLICY_VIOLATION, REPETITION, WARNING, Run, Step
 from micro_agent.session import drive
 

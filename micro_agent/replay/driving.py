@@ -19,7 +19,7 @@ _FROM_OUTSIDE = frozenset({"cancelled", "lm_error", "context_overflow", "storage
 """Termination reasons that a driver gives: the loop alone cannot come to them."""
 _PAUSED = "confirmation_required"
 _WORDS = ("APPROVAL_REJECTED", "APPROVAL_REQUIRED")
-_MASKED = "[env:"
+_MASKED = ("[env:", "[secret:")
 
 
 class _RecordEnds(Exception):
@@ -95,6 +95,8 @@ class Replay:
             raise diverged("status", f"request {number + 1}", ended(self._record), asked) from None
         if isinstance(answer, Failure) and recorded is not None:
             raise diverged("status", f"request {number + 1}", "it was sent", f"not sent: {answer.error.get('message')}")
+        if isinstance(answer, Failure) and answer.reason == self._record.termination_reason:
+            return self._failure()  # the same end, whatever words a person is told it in
         if isinstance(answer, LMCall) and recorded is not None:
             self._compare_reply(answer, recorded, step)
         return answer
@@ -109,6 +111,8 @@ class Replay:
         self.notes += compare_reading(len(self._run.calls) + 1, recorded, today)
 
     def _approval(self, effect: Confirm, step: Step | None) -> Answer:
+        if not effect.needed():
+            return Approval("approve")
         question = effect.question
         if step is None and self._record.status == _PAUSED:
             return Approval("pause")
@@ -159,7 +163,8 @@ class Replay:
             self.notes.append(f"request {number} has no digests on record; requests are not compared from there on")
             return
         found = request_divergence(self._record, [*self._run.calls, call], self._run, self._planner, self._parts)
-        if _MASKED in text_of([said(message) for message in self._planner.sent.messages]):
+        sent = text_of([said(message) for message in self._planner.sent.messages])
+        if any(mark in sent for mark in _MASKED):
             self.notes.append(f"{found.where}: a secret is masked on record; requests are not compared from there on")
             return
         self._first = self._first or found
@@ -212,7 +217,13 @@ def _begun(record: Run) -> Run:
     live = record.calls[replies_behind(record, copied) :]
     mode = live[0].mode if live else record.mode
     nothing = dict.fromkeys(("answer", "model_answer", "termination_reason", "confirmation", "error"))
-    fresh: dict[str, Any] = {"steps": [], "calls": [], "usage": Usage(), "status": "running", "mode": mode}
+    fresh: dict[str, Any] = {
+        "steps": [],
+        "calls": [],
+        "usage": Usage(recorded_bytes=0),
+        "status": "running",
+        "mode": mode,
+    }
     return with_beginning(record.model_copy(update={**nothing, **fresh}), record, copied)
 
 

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.errors import ConfigurationError
 from micro_agent.rules import Rule
-from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Session
 from micro_agent.setup import Setup
@@ -40,11 +38,3 @@ def session_of(agent: MicroAgent, run: Run, **options: Any) -> Session:
 
 def _setup(agent: MicroAgent) -> Setup:
     return agent._setup  # pyright: ignore[reportPrivateUsage]
-
-
-def limits_of(run: Run) -> Limits:
-    """The limits that held in a recorded run. Raises `ConfigurationError` for one that this version does not know."""
-    try:
-        return Limits(**run.limits)  # pyright: ignore[reportArgumentType]
-    except TypeError as error:
-        raise ConfigurationError(f"run {run.id} has limits that this version does not know ({error})") from error

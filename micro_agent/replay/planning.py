@@ -6,10 +6,12 @@ from typing import Any
 
 from micro_agent.decoding import ModelReply, RawCall
 from micro_agent.effects import Failure, Trimmed
+from micro_agent.models.identity import Traits
+from micro_agent.models.wire_schemas import FORMS, Form
 from micro_agent.planner import Planner
 from micro_agent.replay.parts import Parts
-from micro_agent.run import LMCall, Run
-from micro_agent.wires import NativeWire, View
+from micro_agent.run import LMCall, Mode, Run
+from micro_agent.wires import JsonWire, NativeWire, View
 
 _MEASURED = ("model", "settings", "input_tokens", "output_tokens", "cost_usd", "latency_s", "retries")
 
@@ -22,12 +24,8 @@ class _Rendered(Exception):
     """A request is complete, and nobody is to be asked."""
 
 
-class _Model:
+class _Model(Traits):
     """Stands where a `dspy.LM` does: keeps the request it is sent, and never answers."""
-
-    refuses_tools = False
-    refuses_schema = False
-    refuses_dots = False
 
     def __init__(self, name: str | None) -> None:
         self.model = name or "recorded"
@@ -56,7 +54,7 @@ class RecordedPlanner(Planner):
     def __init__(self, parts: Parts, run: Run) -> None:
         self._recorded: LMCall | None = None
         self._views: Sequence[View] = ()
-        self._model = _Model(run.model)
+        self._model, self._as_written = _Model(run.model), True
         predict: Any = _Predict(parts.plan, self._ask)
         model: Any = self._model
         super().__init__(predict, model, list(parts.tools.values()), run.mode or "native", None, parts.bare)
@@ -68,8 +66,10 @@ class RecordedPlanner(Planner):
             NoReply: There is none; the request was rendered.
         """
         self._recorded = recorded
-        if recorded is not None and recorded.mode != self.mode:  # the server refused tools, or a fork changed it
-            self.mode = run.mode = recorded.mode
+        if recorded is not None and _said_of(recorded) != (self.mode, self._model.schemas, self._as_written):
+            # The server refused tools or a schema, a fork changed the mode, or the record is of an older version.
+            self.mode, self._model.schemas, self._as_written = _said_of(recorded)
+            run.mode = self.mode
             self._wire()
         call: Any = self.plan(run)
         if recorded is None or isinstance(call, Trimmed | Failure):
@@ -97,6 +97,11 @@ class RecordedPlanner(Planner):
     def demos(self) -> Sequence[View]:
         """The demos of the latest request."""
         return self._demos
+
+    def _wire(self) -> None:
+        super()._wire()
+        if isinstance(self.wire, JsonWire):
+            self.wire.as_written = self._as_written
 
     def _context(self) -> Any:
         return nullcontext()
@@ -126,6 +131,13 @@ class RecordedPlanner(Planner):
         except _Rendered:
             reply = ModelReply() if self._recorded is None else reply_of(self._recorded)
             self._adapter.take(reply, settings)
+
+
+def _said_of(call: LMCall) -> tuple[Mode, Form, bool]:
+    """The mode of a recorded request, the form of its schemas, and whether it has replies as they were written."""
+    form = call.request.get("schemas", "verbatim")
+    known = form if form in FORMS else "verbatim"
+    return call.mode, known, "replies" in call.request or call.mode == "native"
 
 
 def reply_of(call: LMCall) -> ModelReply:

@@ -18,6 +18,12 @@ _LONGEST = 2000
 # Control characters but tab and newline, marks that reorder text (https://unicode.org/reports/tr9/), lone surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+# All that does not show, or moves what does (Unicode's Cc, Cf, Zl, Zp in the basic plane, and the tags).
+_HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
 
 def record_of(path: str | Path, index: int = -1) -> Run:
     """A record of a trace file; ``index`` counts its readable records as a list does.
@@ -50,6 +56,8 @@ def describe(run: Run) -> Iterator[str]:
         yield f"Answer: {run.answer}"
     if run.confirmation is not None:
         yield f"Waits for confirmation of: {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
+        if run.confirmation.get("sha256") is None:
+            yield "  (not as it was asked: a secret in it is masked, or it was changed on record)"
     message = f": {run.error.get('message')}" if run.error else ""
     yield f"{run.status.capitalize()} ({run.termination_reason or 'under way'}){message}"
     usage = run.usage
@@ -63,6 +71,11 @@ def describe(run: Run) -> Iterator[str]:
 def printable(text: str) -> str:
     """``text`` with what a terminal would obey, or not be able to show, as an escape: what is shown is all there is."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def printable_json(line: str) -> str:
+    """A line of JSON with what does not show, or reorders text, as an escape of JSON: for programs it is the same."""
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], line)
 
 
 def step_line(tool: str, args: dict[str, Any], observation: Any = None) -> str:

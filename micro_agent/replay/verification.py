@@ -11,9 +11,10 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.replay.beginning import replies_behind
 from micro_agent.replay.driving import Replay
 from micro_agent.replay.files import Recorded
-from micro_agent.replay.parts import Parts, limits_of, parts_of
+from micro_agent.replay.parts import Parts, parts_of
 from micro_agent.replay.planning import reply_of
 from micro_agent.replay.verdict import Verdict
+from micro_agent.rules.limits import limits_of
 from micro_agent.run import Run
 
 _NEVER_PREPARED = frozenset({"UNKNOWN_TOOL", "NOT_RUN"})

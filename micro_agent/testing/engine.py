@@ -12,6 +12,7 @@ from dspy import lm15
 
 from micro_agent.models import scope
 from micro_agent.models.failures import Refusal, marked
+from micro_agent.models.identity import Traits
 from micro_agent.models.reply import body_of, response_of
 from micro_agent.run import Mode
 from micro_agent.testing.answer import Answer
@@ -28,16 +29,13 @@ Outcome = tuple[float, lm15.Response | dspy.LMError]
 _chat = lm15.OpenAIChatLM(api_key="none", base_url=URL)
 
 
-class ScriptedEngine:
+class ScriptedEngine(Traits):
     """One attempt, as DSPy asks of an engine. Copies are the engine itself, so that all of them play one script."""
 
     provider = PROVIDER
     supports_function_calling = True
     supports_response_schema = True
     supported_params = frozenset({"tools", "tool_choice", "response_format"})
-    refuses_tools = False
-    refuses_schema = False
-    refuses_dots = False
 
     def __init__(self, script: Script, mode: Mode):
         self.default_mode: Mode = mode

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -109,7 +110,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     """The command line in this process, in a directory of the test's own."""
     monkeypatch.chdir(tmp_path)
     log = logging.getLogger("micro_agent")
-    before = log.handlers, log.level, log.propagate
+    before, factory = (log.handlers, log.level, log.propagate), logging.getLogRecordFactory()
+    for module in (sys, threading):
+        monkeypatch.setattr(module, "excepthook", module.excepthook)  # put back at the end
 
     def command(*args: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["micro-agent", *args])
@@ -123,6 +126,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     yield command
     log.handlers, log.level, log.propagate = before
+    logging.setLogRecordFactory(factory)
 
 
 @pytest.fixture

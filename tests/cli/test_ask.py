@@ -89,26 +89,12 @@ def test_a_stream_prints_text_as_it_comes_and_steps_aside(cli: "Cli"):
     assert cli.trace()["mode"] == "native"
 
 
-def test_without_key_and_server_it_falls_back_to_the_mock_and_says_so(cli: "Cli", nobody: str):
-    env = {"OLLAMA_HOST": nobody, "MICRO_AGENT_UTC": "1"}
-    done = cli("ask", "--question", "What time is it in Tokyo?", env=env)
-    assert done.code == 0
-    lines = done.err.splitlines()
-    assert lines[0] == "micro-agent: openai is not used: OPENAI_API_KEY is not set; trying ollama instead"
-    assert lines[1].startswith(f"micro-agent: ollama is not used: no Ollama answers at {nobody}")
-    assert lines[2].startswith("micro-agent: the mock provider is no model")
-    record = cli.trace()
-    assert [passed["provider"] for passed in record["fallback_from"]] == ["openai", "ollama"]
-    assert [step["observation"]["timezone"] for step in record["steps"] if step["tool"] == "now"] == ["UTC"]
-
-
-def test_what_cannot_be_used_without_a_fall_back_ends_with_2_and_says_what_to_do(cli: "Cli", nobody: str):
-    no_key = cli("ask", "--no-fallback", "Why?")
+def test_what_cannot_be_used_ends_with_2_and_says_what_to_do(cli: "Cli"):
+    no_key = cli("ask", "--provider", "openai", "Why?")
     assert (no_key.code, no_key.out, no_key.err.count("\n")) == (2, "", 1)
     assert "OPENAI_API_KEY is not set: set it" in no_key.err
     with ModelServer() as server:
-        unknown = cli("ask", "Why?", "--provider", "ollama", "--base-url", server.url, "--model", "llama9",
-                      env={"LLM_FALLBACK": "0"})  # fmt: skip
+        unknown = cli("ask", "Why?", "--provider", "ollama", "--base-url", server.url, "--model", "llama9")
     assert (unknown.code, unknown.out, unknown.err.count("\n")) == (2, "", 1)
     assert "has no model 'llama9': run `ollama pull llama9`, or use one of scripted" in unknown.err
     assert not (cli.directory / "traces").exists()
@@ -131,6 +117,15 @@ def test_a_run_that_reaches_a_limit_is_stopped(cli: "Cli"):
     assert (done.code, done.out) == (3, "")
     assert done.err.startswith("Stopped (max_steps): 2 steps were taken without an answer")
     assert cli.trace()["answer"] is None
+
+
+def test_a_run_that_grows_too_large_is_stopped(cli: "Cli"):
+    with ModelServer([decision("calculator", {"expression": "1+1"})], repeat=True) as server:
+        done = cli("ask", *ollama(server), "--max-bytes", "100", "What is 1+1?")
+    assert (done.code, done.out) == (3, "")
+    assert "bytes of replies and results are on record; max_bytes is 100" in done.err
+    assert cli.trace()["limits"]["max_bytes"] == 100
+    assert cli.trace()["usage"]["recorded_bytes"] >= 100
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pytest
+
+from micro_agent import Run
 from micro_agent.testing import ModelServer, call, text
 
 if TYPE_CHECKING:
@@ -69,7 +72,9 @@ def test_a_person_at_the_terminal_is_asked(cli: "Cli", run_id: RunId):
         (journal,) = (cli.directory / ".local/state/micro-agent/runs").glob("*.journal")
         elsewhere = cli("approve", journal.stem)
         assert (elsewhere.code, elsewhere.err) == (
-            0, "The decision is on record: approve. The run goes on by itself.\n",
+            0,
+            'delete {"path": "d"}\nThis tool asks for confirmation.\n'
+            "The decision is on record: approve. The run goes on by itself.\n",
         )  # fmt: skip
         terminal.until("approve: decided elsewhere")
         terminal.until(PROMPT)
@@ -132,8 +137,8 @@ def test_a_run_that_was_killed_is_gone_on_with(cli: "Cli", soon: Soon):
         (journal,) = (cli.directory / ".local/state/micro-agent/runs").glob("*.journal")
         busy = cli("resume", journal.stem, env=cli.plugin)
         assert (busy.code, busy.out) == (1, "")
-        assert busy.err == (
-            f"micro-agent: run {journal.stem} is held by another process: wait for it, or end it and resume again\n"
+        assert busy.err.splitlines()[-1] == (
+            f"micro-agent: run {journal.stem} is held by another process: wait for it, or end it and resume again"
         )
         assert "no run waits to be resumed" in cli("resume", "--last").err
         process.kill()
@@ -144,3 +149,41 @@ def test_a_run_that_was_killed_is_gone_on_with(cli: "Cli", soon: Soon):
     assert (done.code, done.out) == (0, "It did not wait.\n")
     assert "is damaged, the rest is used: line" in done.err
     assert cli.trace()["steps"][0]["observation"]["error"] == "INTERRUPTED"
+
+
+@pytest.mark.parametrize("word", ["y", "n"])
+def test_a_fork_asks_whether_it_may_go_to_a_server_that_only_its_record_names(cli: "Cli", word: str):
+    with ModelServer([text("Thank you.")]) as server:
+        run = Run(question="Hello?", provider="openai", model="openai/m", base_url=server.openai_url)
+        run.save(cli.directory / "shared.jsonl")
+        terminal = Terminal()
+        process = cli.start(
+            "replay", "--path", "shared.jsonl", "--fork-at", "0", stdin=terminal.other, stderr=terminal.other,
+            env={"OPENAI_API_KEY": "sk-a-secret-of-somebody"},
+        )  # fmt: skip
+        shown = terminal.until("Send it this run? [y]es, [n]o: ")
+        assert f"The record names the server {server.openai_url}, and today's settings do not." in shown
+        terminal.type(f"{word}\n")
+        done = cli.end(process)
+        os.close(terminal.descriptor)
+        os.close(terminal.other)
+        assert (done.code, done.out) == ((0, "Thank you.\n") if word == "y" else (2, ""))
+        assert [chat.headers.get("authorization") for chat in server.chats] == ([None] if word == "y" else [])
+
+
+def test_a_question_that_was_edited_is_refused_and_nothing_is_lost(cli: "Cli", run_id: RunId):
+    with ModelServer([call("delete", {"path": "a"}), text("Done.")]) as server:
+        ident = run_id(cli(*asking(server), env=cli.plugin).err)
+        (journal,) = (cli.directory / ".local/state/micro-agent/runs").glob("*.journal")
+        asked = journal.read_text()
+        journal.write_text(asked.replace('"args":{"path":"a"},"reason"', '"args":{"path":"harmless"},"reason"'))
+        for command in (["approve", ident], ["resume", ident], ["resume", ident, "--approve", "all"]):
+            refused = cli(*command, env=cli.plugin)
+            assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+            assert f"of the journal of run {ident} asks something else than was asked" in refused.err
+            assert "undo the change, or remove that line and resume" in refused.err
+        assert "asks something else" in cli("resume", "--list", "--json").out
+        assert deleted(cli) == []
+        journal.write_text(asked)
+        done = cli("resume", ident, "--approve", "all", env=cli.plugin)
+    assert (done.code, done.out, deleted(cli)) == (0, "Done.\n", ["a"])

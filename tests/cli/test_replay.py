@@ -147,8 +147,9 @@ def test_a_fork_goes_on_with_another_model_and_prints_as_ask_does(
 
 
 def test_a_fork_keeps_the_model_the_server_the_mode_and_the_limits_of_its_run(
-    command: "Command", store: TraceStore, other: ModelServer
+    command: "Command", store: TraceStore, other: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", other.openai_url)  # else the server of the record is a stranger
     started = command("ask", QUESTION, "--max-steps", "5", "--mode", "native", *on(other))
     (ident,) = store.ids()
     assert started.code == 3  # no tool was used: three answers against the rules

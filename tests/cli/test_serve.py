@@ -90,6 +90,7 @@ def test_options_and_environment_reach_the_server(
     monkeypatch.setenv("MICRO_AGENT_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("MICRO_AGENT_API_TOKEN", "a-token-of-some-length")
     monkeypatch.setenv("MICRO_AGENT_MAX_RUNNING", "3")
+    monkeypatch.setenv("MICRO_AGENT_MAX_BYTES", "5000")
     monkeypatch.setenv("USE_TOOL_CALLS", "0")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -103,20 +104,25 @@ def test_options_and_environment_reach_the_server(
                 answers.append(client.post("/ask", json={"question": "What is 2*8?"}).status_code)
                 token = {"Authorization": "Bearer a-token-of-some-length"}
                 answers.append(client.post("/ask", json={"question": "What is 2*8?"}, headers=token).json())
+                page = {"Origin": "http://localhost:5173", "Sec-Fetch-Site": "same-site"}
+                answers.append(client.get("/version", headers={**token, **page}).status_code)
             finally:
                 os.kill(os.getpid(), signal.SIGINT)
 
     visitor = threading.Thread(target=visit)
     visitor.start()
     args = ["serve", "--port", str(port), "--provider", "mock", "--max-steps", "4", "--traces-dir", "kept"]
+    args += ["--allow-loopback-origins", "--max-connections", "20"]
     assert app(args, standalone_mode=False) is None
     visitor.join()
-    health, refused, answer = answers
+    health, refused, answer, from_a_page = answers
+    assert from_a_page == 200
     assert (health["provider"], health["max_running"], refused) == ("mock", 3, 401)
     assert answer["answer"] == "The answer is 16."
     (trace,) = (tmp_path / "kept").glob("*.jsonl")
     assert '"mode":"json"' in trace.read_text().replace('": "', '":"')
     assert '"max_steps":4' in trace.read_text().replace(": ", ":")
+    assert '"max_bytes":5000' in trace.read_text().replace(": ", ":")
     said = capfd.readouterr().err
     assert f"micro-agent listens on http://127.0.0.1:{port}" in said
     assert "a-token-of-some-length" not in said

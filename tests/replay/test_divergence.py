@@ -330,13 +330,14 @@ def test_words_about_the_answer_come_after_its_request(recorder: "Recorder", own
     assert found(run, own(rules=[])).where == "step 2"
 
 
+@pytest.mark.parametrize("wants", [False, lambda _: False])
 def test_confirmation_that_is_asked_for_anew_or_no_more_is_told(
-    recorder: "Recorder", own: Callable[..., MicroAgent]
+    recorder: "Recorder", own: Callable[..., MicroAgent], wants: bool | Callable[[dict[str, Any]], bool]
 ) -> None:
     agent = recorder.agent(recorder.call("send", {"word": "a"}), recorder.answer())
     paused = agent.ask(PLAIN)
     run = recorder.store.load(agent.resume(paused.id, Approval("reject")).id)
-    free = [replace(tool, requires_confirmation=False) for tool in agent._setup.tools.values()]  # pyright: ignore[reportPrivateUsage]
+    free = [replace(tool, requires_confirmation=wants) for tool in agent._setup.tools.values()]  # pyright: ignore[reportPrivateUsage]
     divergence = found(run, own(tools=free))
     assert divergence.expected.startswith("⛔️confirmation_required")
     assert divergence.got == 'send {"word": "a"} is run'

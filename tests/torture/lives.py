@@ -23,6 +23,7 @@ from micro_agent.errors import RunBusy, RunNotFound, StorageError
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.evaluation.task import Task
+from micro_agent.questions import digest_of
 from micro_agent.run import LMCall, Step
 from micro_agent.session import Confirmation
 from micro_agent.storage.records import save_run
@@ -32,7 +33,8 @@ from micro_agent.traces import TraceStore
 TOOL_OF = {"a": "send", "b": "send", "c": "pay"}
 """What the model wants done, in this order, and by which tool; to pay, a person is asked."""
 KEPT = "0" * 32
-ASKED: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a", "sha256": "5" * 64}
+ASKED: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a"}
+ASKED["sha256"] = digest_of(ASKED)
 SHARED = "5" * 32
 """The id of the trace that all writers append to."""
 LONGEST = 300_000

@@ -25,8 +25,9 @@ def watch(event: str, args: tuple[Any, ...]) -> None:
 sys.addaudithook(watch)
 
 from micro_agent.models import configure_lm  # noqa: E402 - the hook comes first
+from micro_agent.models.addresses import OPENAI_PUBLIC_URL  # noqa: E402
 from micro_agent.models.prices import price, price_of  # noqa: E402
-from micro_agent.models.settings import OPENAI_PUBLIC_URL, load_settings  # noqa: E402
+from micro_agent.models.settings import load_settings  # noqa: E402
 
 QUESTION = "What is 2+2?"
 

@@ -17,6 +17,7 @@ from micro_agent.errors import MicroAgentError, StorageError
 from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.evaluation.task import Task
+from micro_agent.questions import digest_of
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.storage.decisions import Decision
 from micro_agent.storage.folding import fold
@@ -34,7 +35,8 @@ EVERY = 499
 """Large files are cut at each byte around the ends of lines, and elsewhere at one byte in so many."""
 SECRET = "sk-canary-0123456789"
 ID = "0" * 32
-QUESTION: dict[str, Any] = {"tool": "pay", "args": {"letter": SECRET}, "call": 1, "call_id": "b", "sha256": "5" * 64}
+QUESTION: dict[str, Any] = {"tool": "pay", "args": {"letter": SECRET}, "call": 1, "call_id": "b"}
+QUESTION["sha256"] = digest_of(QUESTION)
 CALL = LMCall(reply={"text": f"é\u2028{SECRET}"}, input_tokens=3)
 
 
@@ -260,11 +262,16 @@ def test_a_journal_damaged_at_random(store: TraceStore, tally: Tally, rounds: Ro
             words(lambda: store.decide(ID, "approve"))
         run, journal = words(lambda: store.peek(ID)), words(lambda: store.resume(ID))
         found = {"resumed": journal is not None, "unreadable": (run is None) != (journal is None)}
-        found["lost"] = bool(before) and journal is None
+        found["lost"] = bool(before) and journal is None and not asks_something_else(store)
         if journal is not None:
             found["lost"] = bool(before) and forgets(journal, before)
             use(journal, to_the_end=random.random() < 0.1)
         tally.count("journal damaged at random", found, harmed=1)
+
+
+def asks_something_else(store: TraceStore) -> bool:
+    """Whether the damage has made another question of one, so that the run is refused until somebody looks at it."""
+    return "asks something else than was asked" in str(store.open_runs()[0].damage)
 
 
 def forgets(journal: Journal, before: bytes) -> bool:

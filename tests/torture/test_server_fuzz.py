@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from micro_agent.testing import Received, Reply, call, text
 from micro_agent.traces import TraceStore
+from tests.torture.programs import program
 
 if TYPE_CHECKING:
     from tests.server.conftest import Serving
@@ -54,7 +55,7 @@ def schemathesis(document: bytes, serving: "Serving", directory: Path, *options:
     (directory / "openapi.json").write_bytes(document)
     done = subprocess.run(
         [
-            Path(sys.executable).with_name("schemathesis"), "run", directory / "openapi.json",
+            program("schemathesis"), "run", directory / "openapi.json",
             "--url", f"http://127.0.0.1:{serving.port}", "--checks", "all", "--max-time", str(SECONDS), "--seed", "1",
             "--request-timeout", "20", "--no-color", "--warnings", "off", *options,
         ],
