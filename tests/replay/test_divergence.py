@@ -330,7 +330,12 @@ def test_words_about_the_answer_come_after_its_request(recorder: "Recorder", own
     assert found(run, own(rules=[])).where == "step 2"
 
 
-@pytest.mark.parametrize("wants", [False, lambda _: False])
+def agrees(args: dict[str, Any]) -> bool:
+    """A tool's function that wants nobody asked."""
+    return not args
+
+
+@pytest.mark.parametrize("wants", [False, agrees])
 def test_confirmation_that_is_asked_for_anew_or_no_more_is_told(
     recorder: "Recorder", own: Callable[..., MicroAgent], wants: bool | Callable[[dict[str, Any]], bool]
 ) -> None:
