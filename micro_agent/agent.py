@@ -12,7 +12,8 @@ from micro_agent.effects import Approval
 from micro_agent.known_secrets import remember_model
 from micro_agent.models import configure_lm
 from micro_agent.models.context_length import asked_beforehand
-from micro_agent.models.identity import Wanted, model_of, traits_of
+from micro_agent.models.identity import Wanted, traits_of
+from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planner import PlanWithTools, compiling
 from micro_agent.rules import Rule, default_rules

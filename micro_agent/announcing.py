@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
+from micro_agent.printable import printable
+
 Announce = Callable[[str], None]
 """Takes one line for a person."""
 
 
 def to_stderr(line: str) -> None:
     """Print a line on standard error, where there is one: secrets masked, control characters as what they are."""
-    from micro_agent.replay import printable
     from micro_agent.storage.masking import mask_of
 
     if sys.stderr is not None:  # a parent process may have closed it

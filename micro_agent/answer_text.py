@@ -1,7 +1,7 @@
 """What of a reply in the making is answer text for sure, piece by piece: each piece is looked at once.
 
-A call, a thought or a decision that is no answer is held back. What is let through is a beginning of the answer in the
-whole reply, however the reply is cut into pieces.
+A call, a thought or a decision that is not an answer is held back. What is let through is a beginning of the answer in
+the whole reply, however the reply is cut into pieces.
 """
 
 from itertools import accumulate

@@ -103,7 +103,7 @@ ASKING: Mapping[Kind, Row] = {
     ),
     "text_beside_calls": Row(
         "prose before or after a call",
-        "the call is run; the prose stays in the record and is no answer",
+        "the call is run; the prose stays in the record and is not an answer",
     ),
     "one_bad_call": Row(
         "several calls, one of them bad",

@@ -59,7 +59,7 @@ def remember(name: str, value: str | None, *, variable: bool = False) -> None:
 
 
 def remember_file(path: str | Path | None) -> None:
-    """Remember the secrets in a ``.env`` file, also under names that are no settings; nothing where there is none.
+    """Remember the secrets in a ``.env`` file, also under names that are not settings; nothing where there is none.
 
     Raises:
         OSError: It cannot be read.
@@ -97,7 +97,7 @@ def is_secret(name: str, value: str) -> bool:
 
     A path is one that starts with ``~/``, ``./``, ``../`` or a top folder that exists: base64 may start with a slash. A
     plain word is at most 15 letters of one case, as in ``AUTH_METHOD=kerberos``, but never where the name says password
-    or secret. A word of the trace format is no secret.
+    or secret. A word of the trace format is not a secret.
     """
     if len(value) < _SHORTEST or not SECRET_NAME.search(name) or value in _FORMAT_WORDS or _is_path(value):
         return False

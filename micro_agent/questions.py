@@ -14,7 +14,6 @@ from micro_agent.run import Run
 from micro_agent.storage.jsonl import encode
 
 if TYPE_CHECKING:
-    from micro_agent.effects import Act
     from micro_agent.tools import Ready
 
 
@@ -35,12 +34,12 @@ def verified(question: dict[str, Any]) -> dict[str, Any]:
     return question
 
 
-def as_approved(question: dict[str, Any], act: "Act") -> None:
+def as_approved(question: dict[str, Any], call: int, ready: "Ready") -> None:
     """Make sure that a call is still the one that was approved. Raises `QuestionChanged`; it must not be made then."""
     try:
-        verified({**question, "call": act.call, **called(act.ready)})
+        verified({**question, "call": call, **called(ready)})
     except QuestionChanged:
-        told = f"the call of {act.ready.tool.name} is not the one that was approved, and it was not made"
+        told = f"the call of {ready.tool.name} is not the one that was approved, and it was not made"
         raise QuestionChanged(f"{told}: do not change what is asked about") from None
 
 

@@ -159,7 +159,7 @@ class Session:
     def _start(self, effect: Act) -> Outcome | None:
         ready, approved, self._approved = effect.ready, self._approved, None
         if approved is not None:
-            as_approved(approved, effect)
+            as_approved(approved, effect.call, ready)
         if self.journal is not None:
             if self.journal.interrupted(effect.call, ready.call_id) and not self._safe(effect):
                 return interrupted()

@@ -66,7 +66,7 @@ class TraceStore:
     Folders are made when something is first written (0700), files are for this user alone (0600). The secrets of
     ``environ`` (default: the environment at each call) and those that the process was given otherwise
     (`micro_agent.known_secrets`) are masked in everything that is written. The methods raise
-    `StorageError` when a file cannot be read or written, and `ConfigurationError` for what is no run id.
+    `StorageError` when a file cannot be read or written, and `ConfigurationError` for what is not a run id.
     """
 
     def __init__(

@@ -9,18 +9,16 @@ from typing import Any, TextIO
 
 import typer
 
+from micro_agent.printable import printable, printable_json
+
 
 def say(line: str) -> None:
     """Print a line on standard error; control characters in it are shown as what they are."""
-    from micro_agent.replay import printable
-
     typer.echo(printable(masked(line)), err=True)
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
     """Print a result on standard output: as it is for a program, safe to look at on a terminal."""
-    from micro_agent.replay import printable
-
     text = masked(text)
     # By default typer cuts escape sequences out of what goes to a program.
     typer.echo((printable(text) if is_terminal(sys.stdout) else text) + end, nl=False, color=True)
@@ -28,7 +26,6 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 def print_json(data: Any) -> None:
     """Print data, such as a run, as one line of JSON: in UTF-8 for a program, on a terminal with what hides escaped."""
-    from micro_agent.replay import printable_json
     from micro_agent.storage.masking import mask_of
 
     line = mask_of().encode(data)

@@ -43,7 +43,7 @@ def agreed(question: str) -> bool:
 
 def _ask(question: Question) -> Approval:
     say(f"{whole_call(question.tool, question.args)}\n{question.reason}")
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is no answer to it
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is not an answer to it
     while True:
         typer.echo("Run it? [y]es, [n]o, or no with a reason: ", err=True, nl=False)
         answer = _line(question)

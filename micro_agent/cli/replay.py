@@ -159,8 +159,7 @@ def _fork(
 def _model(found: "Settings", run: "Run", *, provider: str | None, model: str | None, base_url: str | None) -> Any:
     """The model that was asked for; what is not said is as in the recorded run, as long as the provider is."""
     from micro_agent import configure_lm
-    from micro_agent.models.identity import model_of
-    from micro_agent.models.recorded import recorded_lm
+    from micro_agent.models.recorded import model_of, recorded_lm
 
     if run.provider is None or provider not in (None, run.provider):
         return configure_lm(provider, model, base_url, settings=found, fallback=False)

@@ -35,7 +35,7 @@ def resume(
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer
-    from micro_agent.models.identity import model_of
+    from micro_agent.models.recorded import model_of
 
     confirm = confirmer(approve.value if approve else None)
     agent = MicroAgent(

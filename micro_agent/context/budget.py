@@ -14,7 +14,7 @@ _MOST_GROWTH = 3.0
 _LEAST_GROWN = 64
 """Two requests that differ by less tell nothing: a few tokens of a template would look like a rate."""
 _WRONG_BY, _WRONG_OVER = 3, 512
-"""A count beyond so many times the estimate and so many tokens more is no count of this prompt."""
+"""A count beyond so many times the estimate and so many tokens more is not a count of this prompt."""
 _TOO_FEW = 0.4
 """A count below this part of the estimate leaves out what the server had cached, as some versions of Ollama do."""
 

@@ -23,7 +23,7 @@ _BEYOND = (
     (bytes(range(0xF0, 0xF5)), 4.0),  # emoji: a token a byte
 )
 _LETTERS_OF_A_WORD = 8
-"""A text with more letters than that for each sign between them is no prose: base64, say. Its letters cost more."""
+"""A text with more letters than that for each sign between them is not prose: base64, say. Its letters cost more."""
 
 
 def estimate(text: str) -> int:

@@ -32,7 +32,7 @@ _MAX_WORD = 5
 def read_arguments(raw: Any, allowance: Allowance) -> tuple[dict[str, Any], list[Repair]]:
     """The object that ``raw`` is or, as text, holds.
 
-    ``None`` and empty text are no arguments. Text inside text (double encoding) is unwrapped once.
+    ``None`` and empty text are not arguments. Text inside text (double encoding) is unwrapped once.
 
     Returns:
         The arguments and what was mended.
@@ -91,7 +91,7 @@ def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
     if missing is None:
         raise Unreadable(f"it ends before it is complete, at character {len(piece.text)}")
     value, repairs = mend(text + missing, allowance)
-    cut_key = text.endswith('"') and any(one.kind == "inner_quotes" for one in repairs)  # it was no text but a key
+    cut_key = text.endswith('"') and any(one.kind == "inner_quotes" for one in repairs)  # it was a key, not text
     if cut_key or (repairs and any(_GOES_ON.search(part) for part in texts(value))):
         raise Unreadable("one of its texts goes on behind it")
     return value, [repair("closing_brackets", text, text + missing), *repairs]

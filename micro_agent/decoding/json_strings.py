@@ -61,7 +61,7 @@ def _half_escaped(source: Source) -> Decision | None:
 
 
 def _in_quotes(source: Source) -> Decision | None:
-    """The calls in JSON strings that stand in the text, as if they were no strings."""
+    """The calls in JSON strings that stand in the text, as if they were not strings."""
     text = source.text
     if '"{' not in text and '"[' not in text:
         return None

@@ -40,7 +40,7 @@ FINAL_NAMES = frozenset({"final", "final_answer", "final answer", "finalanswer",
 SAID = frozenset({"input", "inputs", "actioninput", "toolinput"})
 """Of arguments that may be a text for the only one."""
 BESIDE = frozenset({"id", "type", "callid", "toolcallid"})
-"""What stands beside a name and is no argument."""
+"""What stands beside a name and is not an argument."""
 THOUGHTS = frozenset({"thought", "thoughts", "thinking", "reasoning", "reason", "explanation"})
 NOT_TO_DO = re.compile(
     r"example|history|previous|past|done|complete|result|log|available|supported|option|choice|candidate|alternative"

@@ -56,7 +56,7 @@ class Offer:
         return self._resolved[name]
 
     def meant(self, name: str) -> str | None:
-        """The tool whose name is closest to one that is no tool's, if one is close: the example in an error."""
+        """The tool whose name is closest to one that is not a tool's, if one is close: the example in an error."""
         self.lookups -= 1
         return next(iter(closest(self.names or (), name)), None) if self.lookups >= 0 else None
 

@@ -25,7 +25,7 @@ MAX_CALLS = 32
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """Why a shape is no call; ``data`` when it may as well be none."""
+    """Why a shape is not a call; ``data`` when it may as well be none."""
 
     error: DecodeError
     data: bool
@@ -59,7 +59,7 @@ def error(reason: Reason, seen: str, offer: Offer, name: str | None = None) -> D
 def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:
     name = offer.resolve(shape.name)
     if name is None or (offer.tools is None and shape.strength != "explicit"):
-        seen = f"A call of {shorten(shape.name, 60)!r}, which is no tool."
+        seen = f"A call of {shorten(shape.name, 60)!r}, which is not a tool."
         return _Refusal(error("unknown_tool", seen, offer, offer.meant(shape.name)), shape.strength != "explicit")
     data = shape.strength == "loose"
     if shape.strength == "described" and not _takes_a_schema(name, offer):

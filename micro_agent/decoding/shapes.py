@@ -48,11 +48,11 @@ class Shape:
 
 
 def call_shapes(value: Any, known: Known | None = None) -> list[Shape] | None:
-    """The calls that a JSON value is: one for an object, several for a list of them; ``None`` when it is no call.
+    """The calls that a JSON value is: one for an object, several for a list of them; ``None`` when it is not a call.
 
     Args:
         value: Any JSON value.
-        known: Tells a tool's name, for ``{"calculator": {"expression": "1+1"}}``; such a form is no call without it.
+        known: Tells a tool's name, for ``{"calculator": {"expression": "1+1"}}``; such a form is not a call without it.
     """
     return _Reading(known).shapes(value, _MAX_NESTING)
 
@@ -95,7 +95,7 @@ class _Reading:
         return Shape(" or ".join(named.values()), shape.args, shape.strength) if len(named) > 1 else None
 
     def _told(self, shape: Shape, nesting: int) -> list[Shape] | None:
-        """What ``{"method": "tools/call", "params": {"name": …, "arguments": …}}`` speaks of, where that is no tool."""
+        """What ``{"method": "tools/call", "params": {"name": …, "arguments": …}}`` speaks of, if that is not a tool."""
         if plain(shape.name) not in TELLING or self.known is None or self.known(shape.name):
             return None
         inner = self.shapes(_opened(shape.args), nesting - 1)

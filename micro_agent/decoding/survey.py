@@ -50,7 +50,7 @@ _NAME_VALUE = re.compile(
 _ASSIGNED_NAME = re.compile(
     any_case("name", "tool", "function", "action") + r"""(?i:_?name)?["']?\s{0,9}=>?\s{0,9}["']?([^"'“”,{}=]{1,128})"""
 )
-"""The same in what is no JSON: it is as often code, and so a call only where it names a tool that is known."""
+"""The same in what is not JSON: it is as often code, and so a call only where it names a tool that is known."""
 _ACTIONS = re.compile(rf"{_QUOTE}actions?{_QUOTE}\s*+:\s*+\[\s*+\{{\s*+{_QUOTE}([\w.-]{{1,64}}){_QUOTE}\s*+:\s*+\{{")
 """A list of ``{tool: args}`` under the key that only calls have, whatever stands beside it."""
 _ARGUMENTS_KEY = re.compile(

@@ -61,7 +61,7 @@ def _of_model(target: Target, settings: Settings, mode: str, timeout_s: float) -
     elif target.provider != "mock":
         yield _context(lm, settings)
     if target.provider == "mock":
-        yield from (skip(name, "the mock is no model") for name in ("context", *_PROBED))
+        yield from (skip(name, "the mock is not a model") for name in ("context", *_PROBED))
     else:
         from micro_agent.doctor.probing import probes
 

@@ -42,7 +42,7 @@ class _Asked:
     hits: int
     trials: int
     reason: str
-    """How the first trial ended that was no success; of the first one if all were."""
+    """How the first trial ended that was not a success; of the first one if all were."""
     latency: float | None
     """Sums over the trials; ``None`` once one is unknown."""
     cost: float | None

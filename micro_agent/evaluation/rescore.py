@@ -47,7 +47,7 @@ class Rescored:
     not_in_dataset: set[str] = field(default_factory=set[str])
     """Tasks that the dataset does not have: the old ones are used."""
     faults: list[str] = field(default_factory=list[str])
-    """Lines that are no result, such as ``line 7: cut off while it was written``; they are not in the new file."""
+    """Lines that are not results, such as ``line 7: cut off while it was written``; they are not in the new file."""
 
 
 def rescore(source: Path, target: Path, rubric: Rubric | None = None, tasks: Dataset | None = None) -> Rescored:
@@ -63,7 +63,7 @@ def rescore(source: Path, target: Path, rubric: Rubric | None = None, tasks: Dat
 
     Raises:
         ConfigurationError: ``target`` is there already.
-        StorageError: ``source`` cannot be read or is no result file, or ``target`` cannot be written.
+        StorageError: ``source`` cannot be read or is not a result file, or ``target`` cannot be written.
     """
     if os.path.lexists(target):
         raise ConfigurationError(f"{target} is there already: choose another name")

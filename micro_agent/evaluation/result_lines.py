@@ -56,14 +56,14 @@ def header_of(read: Iterator[Entry], path: Path) -> Header:
     """The first line.
 
     Raises:
-        StorageError: There is none, it is no header, or it is of a newer version.
+        StorageError: There is none, it is not a header, or it is of a newer version.
     """
     first = next(read, None)
     if first is None:
         told = "it does not begin with a header. If an eval was killed as it began, delete it and start again"
-        raise StorageError(f"{path} is no result file: {told}")
+        raise StorageError(f"{path} is not a result file: {told}")
     if first.data.get("kind") != "header":
-        raise StorageError(f"{path} is no result file: it does not begin with a header")
+        raise StorageError(f"{path} is not a result file: it does not begin with a header")
     version = first.data.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise StorageError(f"{path} is of version {version}, {SCHEMA_VERSION} is known: update micro-agent")

@@ -22,8 +22,8 @@ def load_rubric(path: Path | None) -> Rubric:
     A weight that the file leaves out is 1.
 
     Raises:
-        ConfigurationError: It cannot be read, or is no rubric: a name that there is not, a weight that is negative or
-            no number, or all weights 0. One line that names the file and what to do.
+        ConfigurationError: It cannot be read, or is not a rubric: a name that there is not, a weight that is negative
+            or not a number, or all weights 0. One line that names the file and what to do.
     """
     if path is None:
         return Rubric()

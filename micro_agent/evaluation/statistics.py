@@ -29,7 +29,7 @@ def wilson(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
         ValueError: There are no trials, or not between 0 and ``n`` hits.
     """
     if not 0 <= hits <= n or n <= 0:
-        raise ValueError(f"{hits} hits of {n} is no rate")
+        raise ValueError(f"{hits} hits of {n} is not a rate")
     return _wilson(hits / n, n, confidence)
 
 

@@ -97,5 +97,5 @@ class Task(_Strict):
             try:
                 re.compile(self.expect_regex)
             except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"expect_regex is no regular expression: {error}") from error
+                raise ValueError(f"expect_regex is not a regular expression: {error}") from error
         return self

@@ -94,7 +94,7 @@ class HttpEngine(Traits, ABC):
         """The reply to ``request``, after one attempt.
 
         Raises:
-            LMError: With the attributes ``status`` and ``body`` where a server refused, and ``emitted`` text
+            LMError: With the attributes ``status`` and ``body`` where a server refused, and ``emitted``: whether text
                 had been shown before a stream broke.
         """
         on_text = current().on_text

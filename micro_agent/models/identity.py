@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from micro_agent.errors import ConfigurationError
-from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.models.wire_schemas import Form
-from micro_agent.run import Mode, Run
+from micro_agent.run import Mode
 
 Wanted = Literal["auto", "native", "json"]
 
@@ -66,20 +64,3 @@ def mode_of(lm: Any, wanted: Wanted = "auto") -> Mode:
     if provider.startswith("ollama"):
         return "json"
     return "native" if provider == "openai" or lm.supports_function_calling else "json"
-
-
-def model_of(run: Run, settings: Settings, *, base_url: str | None = None) -> Any:
-    """The `dspy.LM` that a run began with, so that it goes on with the same model on the same server.
-
-    ``base_url`` is another address that is named today. Without it the record's server is sent no key, and is
-    announced, unless ``settings`` name it too.
-
-    Raises:
-        ConfigurationError: The run's provider is not one that `configure_lm` makes, or it cannot be used.
-    """
-    from micro_agent.models.recorded import recorded_lm
-
-    if run.provider not in PROVIDERS or run.model is None:
-        raise ConfigurationError(f"run {run.id} used the model {run.model}: resume it in Python, with that model")
-    name = run.model if run.provider == "litellm" else run.model.partition("/")[2]
-    return recorded_lm(run.provider, name, run.base_url, settings, given=base_url)

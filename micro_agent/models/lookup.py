@@ -14,7 +14,7 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 class LookupFailed(Exception):
-    """Nothing answered in time, or something that is no JSON. ``status`` is the HTTP status, if there was one."""
+    """Nothing answered in time, or something that is not JSON. ``status`` is the HTTP status, if there was one."""
 
     def __init__(self, why: str, status: int | None = None) -> None:
         super().__init__(why)
@@ -45,7 +45,7 @@ def look_up(
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
-        raise LookupFailed("what it sends is no JSON", status) from None
+        raise LookupFailed("what it sends is not JSON", status) from None
 
 
 def _late(timeout_s: float) -> str:

@@ -33,7 +33,7 @@ class MockRefused(LMError):
     default_code = "MOCK_REFUSED"
 
     def __init__(self, why: str):
-        super().__init__(f"the mock provider is no model, it knows arithmetic and the time only: {why}")
+        super().__init__(f"the mock provider is not a model, it knows arithmetic and the time only: {why}")
 
 
 class MockEngine(Traits):

@@ -49,4 +49,4 @@ def _embeds_only(model: _Model) -> bool:
 
 
 def _no_ollama(base_url: str) -> UnusableError:
-    return UnusableError(f"what answers at {base_url} is no Ollama", "set OLLAMA_HOST to where Ollama runs")
+    return UnusableError(f"what answers at {base_url} is not Ollama", "set OLLAMA_HOST to where Ollama runs")

@@ -9,8 +9,9 @@ from micro_agent.announcing import to_stderr
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.addresses import http_url, origin_of, shown
 from micro_agent.models.fallback import choose
-from micro_agent.models.settings import Settings
+from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.models.target import Target, provider_named
+from micro_agent.run import Run
 
 
 def foreign_url(provider: str, base_url: str | None, settings: Settings) -> str | None:
@@ -56,3 +57,18 @@ def recorded_lm(
         to_stderr(f"asking {model} at {there}{keyless if provider == 'openai' else ''}")
     asked = Target(provider_named(provider), model, given or base_url, recorded=not given)
     return lm_of(choose(asked, settings, fallback=False, announce=to_stderr), settings)
+
+
+def model_of(run: Run, settings: Settings, *, base_url: str | None = None) -> Any:
+    """The `dspy.LM` that a run began with, so that it goes on with the same model on the same server.
+
+    ``base_url`` is another address that is named today. Without it the record's server is sent no key, and is
+    announced, unless ``settings`` name it too.
+
+    Raises:
+        ConfigurationError: The run's provider is not one that `configure_lm` makes, or it cannot be used.
+    """
+    if run.provider not in PROVIDERS or run.model is None:
+        raise ConfigurationError(f"run {run.id} used the model {run.model}: resume it in Python, with that model")
+    name = run.model if run.provider == "litellm" else run.model.partition("/")[2]
+    return recorded_lm(run.provider, name, run.base_url, settings, given=base_url)

@@ -62,7 +62,7 @@ BAD_SCHEMA = _any(
 """The server takes schemas, but not this one."""
 
 BAD_PATTERN = _any(r"does not match the expected [\w-]+ format")
-"""llama.cpp, under 500: a ``pattern`` let the model write what is no JSON, so that its own parser failed."""
+"""llama.cpp, under 500: a ``pattern`` let the model write what is not JSON, so that its own parser failed."""
 
 NO_DOTS = _any(
     # OpenAI: "Invalid 'tools[0].function.name': string does not match pattern"; vLLM and others say it with "function"

@@ -70,7 +70,7 @@ def answered_by(source: Mapping[str, Any] | Response) -> str | None:
 def response_of(body: Mapping[str, Any], *, model: str, wire: Wire) -> Response:
     """``body`` as DSPy's `Response`, which keeps it in ``provider_data``. Any mapping makes one.
 
-    A call without a name, or whose arguments are no JSON object, is in ``provider_data`` only.
+    A call without a name, or whose arguments are not a JSON object, is in ``provider_data`` only.
     """
     try:
         return _response(body, model, wire)
@@ -97,7 +97,7 @@ def body_of(raw: bytes, sent: Refusal) -> dict[str, Any]:
 
     Raises:
         LMError: An error stands in it, or the status is one; what kind, `refused` decides.
-        LMProviderError: It is no JSON object; ``body`` has it, bounded.
+        LMProviderError: It is not a JSON object; ``body`` has it, bounded.
     """
     text = raw.decode(errors="replace")
     if sent.status >= 300:
@@ -142,7 +142,7 @@ def piece(raw: bytes) -> Any:
 def mended(value: Any, depth: int = 0) -> Any:
     """``value`` as JSON can carry it: both halves of a character put together, or replaced where one is missing.
 
-    What is no JSON becomes its text, what is nested too deeply ``None``.
+    What is not JSON becomes its text, what is nested too deeply ``None``.
     """
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -68,7 +68,7 @@ def _litellm(asked: Target, settings: Settings, announce: Announce) -> Target:
 
 
 def _mock(asked: Target, settings: Settings, announce: Announce) -> Target:
-    announce("the mock provider is no model: it follows rules and knows arithmetic and the time only")
+    announce("the mock provider is not a model: it follows rules and knows arithmetic and the time only")
     return Target("mock", "rules")
 
 

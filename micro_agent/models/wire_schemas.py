@@ -25,7 +25,7 @@ _WRITTEN_OUT = {
 _ESCAPE = r"\\[dws^$.*+?()\[\]{}|/-]"
 _RANGE = r"[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[^\x00-\x7f]-[^\x00-\x7f]"
 _UNESCAPED = re.compile(
-    # Escapes of what is no letter, classes without a caret, groups and any other character that JSON does not escape.
+    # Escapes of what is not a letter, classes without a caret, groups and all else that JSON does not escape.
     rf'(?:{_ESCAPE}|\[(?!\^)(?:{_ESCAPE}|(?:{_RANGE})|[^\\\]"\x00-\x1f-]|-(?=\]))+\]|\(\?:|\((?!\?)|[^\\\["(.\x00-\x1f])*'
 )
 """A pattern for text without quotes, backslashes and control characters."""

@@ -9,7 +9,7 @@ from micro_agent.evaluation.progress import EVERY_S, Progress, shown
 from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.optimize.ending import Spent
-from micro_agent.replay import printable
+from micro_agent.printable import printable
 from micro_agent.storage.masking import mask_of
 
 

@@ -1,7 +1,6 @@
 """Reading runs back: shown to a person, counted."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,19 +9,12 @@ from textwrap import indent
 from typing import Any
 
 from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.printable import printable
 from micro_agent.run import Run, Step
 from micro_agent.traces import Record, read_records
 
 _WIDTH = 100
 _LONGEST = 2000
-# Control characters but tab and newline, marks that reorder text (https://unicode.org/reports/tr9/), lone surrogates.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-# All that does not show, or moves what does (Unicode's Cc, Cf, Zl, Zp in the basic plane, and the tags).
-_HIDDEN = re.compile(
-    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 
 
 def record_of(path: str | Path, index: int = -1) -> Run:
@@ -66,16 +58,6 @@ def describe(run: Run) -> Iterator[str]:
     cost = "unknown" if usage.cost_usd is None else f"${usage.cost_usd:.6f}"
     calls = f"{_count(usage.lm_calls, 'model call')}, {_count(usage.tool_calls, 'tool call')}"
     yield f"{calls}, tokens {tokens}, cost {cost}, {usage.latency_s:.2f} s"
-
-
-def printable(text: str) -> str:
-    """``text`` with what a terminal would obey, or not be able to show, as an escape: what is shown is all there is."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
-
-
-def printable_json(line: str) -> str:
-    """A line of JSON with what does not show, or reorders text, as an escape of JSON: for programs it is the same."""
-    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], line)
 
 
 def step_line(tool: str, args: dict[str, Any], observation: Any = None) -> str:

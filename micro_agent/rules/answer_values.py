@@ -109,7 +109,7 @@ def _decimal_forms(digits: str) -> list[str]:
         return [whole.replace(".", "").replace(",", ".")]
     if re.fullmatch(r"\d+,\d+", whole):
         return [whole.replace(",", ".")]
-    # A list without blanks (1,2,3); a version or an address has points and is no number.
+    # A list without blanks (1,2,3); a version or an address has points and is not a number.
     return [] if "." in whole else whole.split(",")
 
 

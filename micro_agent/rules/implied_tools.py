@@ -39,7 +39,7 @@ _NUMBER_WORDS = re.compile(
 )
 _NUMBERED = re.compile(r"\b([a-z]+)\.? ?(?:number |no\.? |#)?\d[\d.]*(?:-\d+)?(?![\w%]|,\d| ?[+*^/=]| -)")
 _UNIT_SUFFIX = r"(?:kgs?|km|cm|mm|g|ml|l|m|h|hrs?|min|s|mph|lbs?|oz|ft|kwh|kw|w|mb|gb|tb|c|f)\b"
-# A year is no quantity: 1998 always, 1500 only after "in" and the like.
+# A year is not a quantity: 1998 always, 1500 only after "in" and the like.
 _QUANTITY = (
     r"[$€£] ?\d[\d,]*|(?<![\w.,:/#])(?<!\w-)(?!(?:1[4-9]|20|21)(?!00)\d\d(?![\d,]))"
     r"(?!(?:(?<=in )|(?<=since )|(?<=from )|(?<=year ))\d{4}\b)"
@@ -164,7 +164,7 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 def _without_tasks(text: str) -> list[str]:
-    """The sentences that are no task on text or code, and what else such a task asks for in the same breath."""
+    """The sentences that are not a task on text or code, and what else such a task asks for in the same breath."""
     kept: list[str] = []
     for sentence in _sentences(text):
         bare = named("polite").sub("", sentence, count=1)

@@ -2,7 +2,7 @@
 
 A weak model repeats a call that has told it everything already. Calls are counted over the whole run, not in a row. Two
 or three calls that take turns (A-B-A-B) are seen as such, too, and sooner. A call whose observation differs (a poll, a
-clock) is no repetition. Nothing is stopped in the reply that earned the warning: the model has not read it yet.
+clock) is not a repetition. Nothing is stopped in the reply that earned the warning: the model has not read it yet.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A call that was made before, told again in prose: a report of what was done is no order to do it once more.
+"""A call that was made before, told again in prose: a report of what was done is not an order to do it once more.
 
 Weak models answer with "I used this call: {…} The order is booked." The call in it can be read, and it would run again.
 So a call from the text that has run before with the same arguments, and worked, is not run when there are words around

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from micro_agent.models.identity import Wanted, model_of, provider_of, traits_of
+from micro_agent.models.identity import Wanted, provider_of, traits_of
+from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings
 from micro_agent.run import Run
 from micro_agent.tools import Tool

@@ -36,7 +36,7 @@ _STARTING = documented("too_many_runs", "configuration_error", "shutting_down")
 
 @router.post("/ask", summary="Ask a question", response_model=Answer, responses=_STARTING)
 async def ask(request: Request, asked: AskRequest) -> Response:
-    """The answer comes when the run has ended or waits for confirmation. What a model or a tool does is no error."""
+    """The answer comes when the run has ended or waits for confirmation. A tool's or model's fault is not an error."""
     pool, store = _parts(request)
     live = _begun(pool, asked, text=False)
     run = await unless_gone(live.ended(), request.receive)

@@ -37,10 +37,10 @@ class Code:
 
 CODES: dict[str, Code] = {
     "bad_request": Code(
-        400, "The request cannot be read: no single Host header, two lengths, or a body that is no JSON."
+        400, "The request cannot be read: no single Host header, two lengths, or a body that is not JSON."
     ),
     "unauthorized": Code(401, "The header `Authorization: Bearer TOKEN` is missing or wrong."),
-    "bad_host": Code(403, "The Host header is no name of this server; see MICRO_AGENT_ALLOWED_HOSTS."),
+    "bad_host": Code(403, "The Host header is not a name of this server; see MICRO_AGENT_ALLOWED_HOSTS."),
     "cross_site": Code(403, "A web page of another origin sent it; see MICRO_AGENT_ALLOWED_ORIGINS."),
     "not_found": Code(404, "There is nothing at this path."),
     "run_not_found": Code(404, "There is no such run, or no such record of it."),
@@ -147,7 +147,7 @@ async def _of_validation(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(fault["type"] == "json_invalid" for fault in found):
-        return problem("bad_request", "the body is no JSON")
+        return problem("bad_request", "the body is not JSON")
     faults = [Fault(at=_at(fault["loc"]), message=str(fault["msg"])[:_SHOWN_CHARS]) for fault in found[:_SHOWN_FAULTS]]
     told = "; ".join(f"{fault.at}: {fault.message}" for fault in faults[:3])
     return problem("invalid_request", told, faults=faults)

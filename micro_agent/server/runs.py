@@ -200,7 +200,7 @@ class RunPool:
             RunBusy: It is under way here.
             PoolFull: As many runs as are allowed are under way.
             ShuttingDown: The pool is closed.
-            ConfigurationError: That is no run id.
+            ConfigurationError: That is not a run id.
             StorageError: It cannot be read.
         """
         self.admit()

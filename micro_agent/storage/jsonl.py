@@ -46,7 +46,7 @@ def storage_error(doing: str, path: Path, error: OSError) -> StorageError:
 def _plain(value: object) -> dict[str, Any]:
     if isinstance(value, BaseModel):
         return value.model_dump()
-    raise TypeError(f"a {type(value).__name__} is no JSON value")
+    raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
 _UTF8 = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
@@ -106,7 +106,7 @@ class Line:
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
     """Every line that is not blank, read or with its fault. ``lines`` are bytes split at newlines alone, as files give.
 
-    A byte order mark, carriage returns and NUL bytes around a line are no fault.
+    A byte order mark, carriage returns and NUL bytes around a line are not faults.
     """
     for number, raw in enumerate(lines, 1):
         if not raw.strip():

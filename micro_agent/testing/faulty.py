@@ -36,7 +36,7 @@ def FaultyLM(  # noqa: N802 - what it makes is an object
         The LM, with ``damages``: a list of `Damaged`, with ``by_class`` and ``replies``.
 
     Raises:
-        ConfigurationError: ``rate`` is no share, or there is no such class.
+        ConfigurationError: ``rate`` is not a share, or there is no such class.
         TypeError: ``lm`` is no ``dspy.LM``.
     """
     if not 0 <= rate <= 1:

@@ -13,7 +13,7 @@ SHOWN_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One HTTP request as it came: names of ``headers`` in lower case, ``body`` ``None`` if it is no JSON object."""
+    """One HTTP request as it came: names of ``headers`` in lower case, ``body`` ``None`` if it is not a JSON object."""
 
     path: str
     method: str

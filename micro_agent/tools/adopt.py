@@ -27,7 +27,7 @@ def as_tool(obj: object) -> Tool:
     if inspect.isfunction(obj) or inspect.ismethod(obj):
         return tool(obj)
     shown = obj.__name__ if isinstance(obj, type) else f"a value of type {type(obj).__name__}"
-    raise ToolDefinitionError(f"{shown} is no tool: pass a Tool, a function with typed arguments, or a dspy.Tool")
+    raise ToolDefinitionError(f"{shown} is not a tool: pass a Tool, a function with typed arguments, or a dspy.Tool")
 
 
 def _is_dspy(obj: object) -> bool:

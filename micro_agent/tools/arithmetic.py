@@ -59,7 +59,7 @@ def power(base: Number, exponent: Number) -> Number:
     if base == 0 and exponent < 0:
         raise ToolError("DIVISION_BY_ZERO", "0 to a negative power is a division by zero")
     if base < 0 and not isinstance(exponent, int):
-        raise ToolError("OUT_OF_DOMAIN", "a negative number to a fractional power is no real number")
+        raise ToolError("OUT_OF_DOMAIN", "a negative number to a fractional power is not a real number")
     if isinstance(base, float) or isinstance(exponent, float):
         return _float_power(base, exponent)
     if isinstance(exponent, Fraction):

@@ -46,7 +46,7 @@ def toolset(tools: Iterable[object] | None) -> dict[str, Tool]:
         tools: Tools, typed functions, ``dspy.Tool``.
 
     Raises:
-        ToolDefinitionError: One is no tool, or two have the same name.
+        ToolDefinitionError: One is not a tool, or two have the same name.
     """
     if tools is None:
         return load_tools()

@@ -81,7 +81,7 @@ def compile_schema(tool: str, parameters: object) -> Schema:
         parameters: JSON Schema of the arguments, an object schema.
 
     Raises:
-        ToolDefinitionError: It is no JSON, no object schema, no legal schema, or refers to what is not in it.
+        ToolDefinitionError: It is not JSON, not an object schema, not legal, or refers to what is not in it.
     """
     root = _object_schema(tool, parameters)
     from jsonschema import Draft202012Validator, SchemaError
@@ -92,7 +92,7 @@ def compile_schema(tool: str, parameters: object) -> Schema:
         Draft202012Validator.check_schema(root, format_checker=formats())
     except SchemaError as error:
         where = error.json_path.replace("$", "parameters", 1)
-        raise ToolDefinitionError(f"tool {tool!r}: {where} is no legal JSON Schema: {_short(error.message)}") from None
+        raise ToolDefinitionError(f"tool {tool!r}: {where} is not legal JSON Schema: {_short(error.message)}") from None
     except RecursionError:
         raise ToolDefinitionError(f"tool {tool!r}: parameters are nested too deeply; put parts under $defs") from None
     try:

@@ -61,7 +61,7 @@ class Tool:
         object.__setattr__(self, "is_async", _is_async(self.handler))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function behind the tool, as if it were no tool: no validation, no timeout, no confirmation."""
+        """Call the function behind the tool, as if it were not a tool: no validation, no timeout, no confirmation."""
         return (self.function or self.handler)(*args, **kwargs)
 
     def __copy__(self) -> "Tool":

@@ -55,7 +55,7 @@ class Chain:
         while shared < min(len(self._sent), len(self._links)) and self._sent[shared] == self._links[shared]:
             shared += 1
         self._sent, self._shared = self._links[:], len(self._links)
-        shared = max(0, shared - 1)  # the first link is no message
+        shared = max(0, shared - 1)  # the first link is not a message
         head = {} if shared else {"head": self._links[0]}
         return {"sha256": self._links[-1], "messages": len(self._links) - 1, "shared": shared, "tokens": self.tokens,
                 **head, "chain": self._links[shared + 1 :]}  # fmt: skip

@@ -148,7 +148,7 @@ def test_then_the_mock_which_is_announced_and_recorded(cli: Inside, ollamas_port
     lines = done.err.splitlines()
     assert lines[0].startswith(f"micro-agent: ollama is not used: no Ollama answers at http://127.0.0.1:{ollamas_port}")
     assert lines[1] == "micro-agent: openai is not used: OPENAI_API_KEY is not set; trying mock instead"
-    assert lines[2].startswith("micro-agent: the mock provider is no model")
+    assert lines[2].startswith("micro-agent: the mock provider is not a model")
     record = cli.trace()
     assert [passed["provider"] for passed in record["fallback_from"]] == ["ollama", "openai"]
     assert [step["observation"]["timezone"] for step in record["steps"] if step["tool"] == "now"] == ["UTC"]

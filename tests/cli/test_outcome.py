@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from micro_agent.cli.messages import log_from
 from micro_agent.cli.outcome import Printer, print_step
-from micro_agent.replay import printable, step_line
+from micro_agent.printable import printable
+from micro_agent.replay import step_line
 from micro_agent.run import Run, Step
 from micro_agent.streaming import AnswerText, Ended, Started, StepTaken, StreamEvent
 

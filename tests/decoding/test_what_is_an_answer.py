@@ -1,4 +1,4 @@
-"""An answer says something, is clean, and is no tool call in disguise."""
+"""An answer says something, is clean, and is not a tool call in disguise."""
 
 import json
 from collections.abc import Sequence

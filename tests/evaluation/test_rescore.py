@@ -145,7 +145,7 @@ def test_a_file_that_is_there_is_never_replaced(source: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b"", "is no result file"), (b'{"kind": "result"}\n', "is no result file"), (b'{"kind": "header"}\n', "damaged")],
+    [(b"", "not a result file"), (b'{"kind": "result"}\n', "not a result file"), (b'{"kind": "header"}\n', "damaged")],
 )
 def test_a_file_of_another_kind_is_refused(content: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_bytes(content)

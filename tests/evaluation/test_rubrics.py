@@ -32,8 +32,8 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
 
 
 FAULTS = {
-    "weights: {numbr: 2}": "weights: 'numbr' is no check; did you mean number?",
-    "weights: {xyz: 2}": "weights: 'xyz' is no check; there are contains, number, regex, key, tools, observed",
+    "weights: {numbr: 2}": "weights: 'numbr' is not a check; did you mean number?",
+    "weights: {xyz: 2}": "weights: 'xyz' is not a check; there are contains, number, regex, key, tools, observed",
     "weights: {number: -1}": "weights.number: must be a number from 0 on, not '-1'",
     "weights: {number: .nan}": "weights.number: must be a number from 0 on, not '.nan'",
     "weights: {number: nan}": "weights.number: must be a number from 0 on, not 'nan'",
@@ -44,7 +44,7 @@ FAULTS = {
     "pass_score: 0": "pass_score: must be a number above 0, at most 1, not '0'",
     "pass_score: 1.1": "pass_score: must be a number above 0, at most 1, not '1.1'",
     "pass_score: all": "pass_score: must be a number above 0, at most 1, not 'all'",
-    "weigths: {}": "'weigths' is no field; did you mean weights?",
+    "weigths: {}": "'weigths' is not a field; did you mean weights?",
     "version: 3": "version '3' is not known; write version: 1",
     "": "a rubric is written as {weights: {contains: 1, number: 2}, pass_score: 1}",
     "{weights: ": "not YAML: did not find expected node content",

@@ -67,7 +67,7 @@ def test_wilson_holds_the_rate_shrinks_with_n_and_mirrors(hits: int, misses: int
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (-1, 5), (6, 5)])
 def test_what_is_no_rate_is_refused(hits: int, n: int) -> None:
-    with pytest.raises(ValueError, match=f"{hits} hits of {n} is no rate"):
+    with pytest.raises(ValueError, match=f"{hits} hits of {n} is not a rate"):
         wilson(hits, n)
 
 

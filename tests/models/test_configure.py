@@ -88,7 +88,7 @@ def test_the_provider_and_the_fallback_stay_with_a_copy(capsys: pytest.CaptureFi
 def test_what_is_said_can_be_taken() -> None:
     said: list[str] = []
     configure_lm("mock", announce=said.append)
-    assert said == ["the mock provider is no model: it follows rules and knows arithmetic and the time only"]
+    assert said == ["the mock provider is not a model: it follows rules and knows arithmetic and the time only"]
 
 
 @pytest.mark.parametrize("allowed", [None, "0"])

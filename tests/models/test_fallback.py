@@ -234,7 +234,7 @@ def test_without_anything_the_mock_is_last_and_says_so(nowhere: str) -> None:
     target, said = chosen(Target(), at_home(nowhere))
     assert (target.provider, [passed["provider"] for passed in target.fallback_from]) == ("mock", ["ollama", "openai"])
     assert [line.split()[0] for line in said] == ["ollama", "openai", "the"]
-    assert "is no model" in said[2]
+    assert "is not a model" in said[2]
 
 
 def test_where_no_fall_back_is_wanted_it_is_ollama_or_an_error(nowhere: str) -> None:
@@ -269,9 +269,9 @@ def test_a_model_that_ollama_has_is_taken(name: str) -> None:
     [
         (b'{"models": null}', 200, "has no model: get one"),
         (b'{"models": []}', 200, "has no model: get one"),
-        (b"<html>", 200, "is no Ollama"),
-        (b"[]", 200, "is no Ollama"),
-        (b'{"models": [{"name": 1}]}', 200, "is no Ollama"),
+        (b"<html>", 200, "is not Ollama"),
+        (b"[]", 200, "is not Ollama"),
+        (b'{"models": [{"name": 1}]}', 200, "is not Ollama"),
         (b"{}", 503, "(HTTP 503)"),
     ],
 )

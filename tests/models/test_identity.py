@@ -6,7 +6,8 @@ import pytest
 
 from micro_agent import Run, configure_lm
 from micro_agent.errors import ConfigurationError
-from micro_agent.models.identity import Wanted, mode_of, model_of, provider_of, traits_of
+from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
+from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import load_settings
 from micro_agent.run import Mode
 from micro_agent.testing import ModelServer, ScriptedLM

@@ -13,8 +13,8 @@ import pytest
 from micro_agent import MicroAgent, Run, configure_lm
 from micro_agent.errors import ConfigurationError
 from micro_agent.models import load_settings
-from micro_agent.models.identity import model_of
 from micro_agent.models.lookup import LookupFailed, look_up
+from micro_agent.models.recorded import model_of
 from micro_agent.testing import ModelServer, text
 
 KEY = "sk-a-secret-of-somebody"

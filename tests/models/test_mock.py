@@ -189,7 +189,7 @@ def test_call_ids_differ_in_a_run() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_anything_else_is_refused(mode: Mode) -> None:
-    with pytest.raises(MockRefused, match="is no model, it knows arithmetic and the time only") as caught:
+    with pytest.raises(MockRefused, match="is not a model, it knows arithmetic and the time only") as caught:
         MockEngine().complete(request([Message.user("Who painted the Mona Lisa?")], mode))
     assert caught.value.code == "MOCK_REFUSED"
 

@@ -107,7 +107,7 @@ def test_a_root_of_a_very_large_number_is_near_enough() -> None:
         ("1//0", "DIVISION_BY_ZERO", "division by zero"),
         ("5 % 0", "DIVISION_BY_ZERO", "division by zero"),
         ("0**-1", "DIVISION_BY_ZERO", "negative power"),
-        ("(-8)**0.5", "OUT_OF_DOMAIN", "no real number"),
+        ("(-8)**0.5", "OUT_OF_DOMAIN", "not a real number"),
         ("13!", "LIMIT_EXCEEDED", "from 0 to 12"),
         ("(-1)!", "LIMIT_EXCEEDED", "from 0 to 12"),
         ("2.5!", "LIMIT_EXCEEDED", "from 0 to 12"),

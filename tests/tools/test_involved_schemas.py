@@ -126,7 +126,7 @@ def test_unknown_names_are_told_by_the_patterns_too() -> None:
 
 @pytest.mark.parametrize("pattern", ["((a{1000}){1000}){10}", "(a", "a" * 20_000])
 def test_a_pattern_that_cannot_be_searched_is_refused_with_the_tool(pattern: str) -> None:
-    message = f"tool 'f': parameters.properties.x.pattern is no legal JSON Schema: '{re.escape(pattern[:100])}"
+    message = f"tool 'f': parameters.properties.x.pattern is not legal JSON Schema: '{re.escape(pattern[:100])}"
     with pytest.raises(ToolDefinitionError, match=message):
         made({"x": {"pattern": pattern}})
 

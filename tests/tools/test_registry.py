@@ -128,7 +128,7 @@ def test_two_tools_of_one_name_are_refused() -> None:
 
 @pytest.mark.parametrize(("thing", "shown"), [(3, "a value of type int"), (Speaker, "Speaker"), (None, "NoneType")])
 def test_what_is_no_tool_is_refused(thing: object, shown: str) -> None:
-    with pytest.raises(ToolDefinitionError, match=f"{shown} is no tool: pass a Tool, a function"):
+    with pytest.raises(ToolDefinitionError, match=f"{shown} is not a tool: pass a Tool, a function"):
         as_tool(thing)
 
 

@@ -210,7 +210,7 @@ def test_results_cut_at_every_byte(tmp_path: Path, tally: Tally) -> None:
         path.write_bytes(data[:end])
         lines = data[:end].count(b"\n")
         if not lines:
-            with pytest.raises(StorageError, match="is no result file"):
+            with pytest.raises(StorageError, match="is not a result file"):
                 read_results(path)
             tally.count("results cut", {"not begun": 1}, harmed=1)
             continue

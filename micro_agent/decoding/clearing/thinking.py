@@ -169,6 +169,6 @@ def _without_analysis(data: Data) -> Data:
 
 
 def _outside_data(pattern: re.Pattern[str], data: Data) -> list[re.Match[str]]:
-    """The first matches that mean something and are no part of an argument."""
+    """The first matches that mean something and are not part of an argument."""
     found = (match for match in pattern.finditer(data.text) if match.lastgroup)
     return data.outside(list(islice(found, _MAX_TAGS)))

@@ -67,7 +67,7 @@ def _options(said: str, name: str, offer: Offer) -> dict[str, Any]:
     """The arguments.
 
     Raises:
-        Unreadable: It is no list of options, or one of them is given twice.
+        Unreadable: It is not a list of options, or one of them is given twice.
     """
     tool = offer.resolve(name) or name
     args: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def _options(said: str, name: str, offer: Offer) -> dict[str, Any]:
     while at < len(said):
         option = _OPTION.match(said, at)
         if option is None or option["key"] in args or len(args) == _MAX_OPTIONS:
-            raise Unreadable("its arguments are no list of options")
+            raise Unreadable("its arguments are not a list of options")
         args[option["key"]], at = _value(said, option.end(), offer.types(tool, option["key"]), offer)
     return args
 

@@ -105,7 +105,7 @@ def _arguments(source: Source, start: int) -> tuple[Any, int]:
         and not ended
         and (source.text[at:].strip() or not whole or source.cut_off or source.offer.tools is None)
     ):
-        raise Unfinished if _STRING.match(source.text, at) else Unreadable("its arguments are no list of values")
+        raise Unfinished if _STRING.match(source.text, at) else Unreadable("its arguments are not a list of values")
     value, _ = mend("".join(parts) + missing, source.offer.allowance, guess=False)
     return value, ended.end() if ended else at
 

@@ -1,4 +1,4 @@
-"""A program that calls tools, where one call is wanted: no part of it is run, and it is no answer to the user either.
+"""A program that calls tools, where one call is wanted: no part of it is run, and it is not an answer either.
 
     order = find_order(customer="Maria Lopez")
     book(order_id=order["order_id"])

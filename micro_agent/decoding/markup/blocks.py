@@ -42,7 +42,7 @@ def read_json(source: Source, markup: Markup) -> Decision | None:
     """The decision in markup whose calls are JSON; ``None`` when it is not there or holds something else.
 
     Behind each begin marker stands an object or a list of calls, several of them, or a name and its arguments. A fence
-    around them, a missing end marker and brackets that are missing before an end marker are no obstacles. The same
+    around them, a missing end marker and brackets that are missing before an end marker are not obstacles. The same
     markup again counts once, and what follows an imagined result of a tool does not count.
     """
     if not any(sign in source.text for sign in markup.signs):

@@ -31,7 +31,7 @@ def input_at(source: Source, name: str, start: int, stop: re.Pattern[str]) -> tu
         source: What is read.
         name: The tool that is meant.
         start: Where the label ends.
-        stop: What begins a line that is no part of the input.
+        stop: What begins a line that is not part of the input.
 
     Raises:
         Unreadable: It is an object or a quoted text that makes no sense.
@@ -50,7 +50,7 @@ def input_at(source: Source, name: str, start: int, stop: re.Pattern[str]) -> tu
 
 
 def plain_input(source: Source, name: str, said: str) -> Any:
-    """The arguments in ``said``, which is no JSON object; the text itself where nothing says what it is.
+    """The arguments in ``said``, which is not a JSON object; the text itself where nothing says what it is.
 
     Raises:
         Unreadable: It begins with a quote or a key and makes no sense.
@@ -70,13 +70,13 @@ def bracketed(source: Source, name: str, said: str) -> Any:
         Unreadable: There are no such brackets, or nothing says which argument the text is.
     """
     if not said.endswith({"[": "]", "(": ")"}.get(said[:1], " ")):
-        raise Unreadable("its input is no JSON object")
+        raise Unreadable("its input is not a JSON object")
     inner = said[1:-1].strip()
     if inner.startswith("{"):
         return mend(inner, source.offer.allowance)[0]
     found = plain_input(source, name, inner)
     if isinstance(found, str) or (said[0] == "(" and _QUOTE.search(inner)):
-        raise Unreadable("its input is no JSON object")
+        raise Unreadable("its input is not a JSON object")
     return found
 
 

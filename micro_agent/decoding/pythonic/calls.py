@@ -77,7 +77,7 @@ def python_calls(text: str, allowance: Allowance) -> list[PythonCall]:
         Unreadable: It is anything else, or would take too long.
     """
     if "\x00" in text:
-        raise Unreadable("it is no plain Python call")
+        raise Unreadable("it is not a plain Python call")
     strings: list[str] = []
     names: list[str] = []
     bare = STRING.sub(lambda match: "" if match["comment"] else _kept(strings, _content(match), "s"), text)
@@ -88,12 +88,12 @@ def python_calls(text: str, allowance: Allowance) -> list[PythonCall]:
     bare = _UNQUOTED.sub(lambda match: _kept(strings, match[1], "s"), bare)
     bare = _ZEROS.sub(lambda match: _kept(strings, match[0], "s"), bare)
     if not _PLAIN.fullmatch(bare) or not allowance.spend(2 * len(bare) + len(text) // 50):
-        raise Unreadable("it is no plain Python call")
+        raise Unreadable("it is not a plain Python call")
     try:
         tree = ast.parse(bare.replace("\x00s", "S").replace("\x00n", "N").replace("\x00", "x").strip())
         found = [call for line in tree.body for call in _Reading(strings, names).line(line)]
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise Unreadable("it is no plain Python call") from None
+        raise Unreadable("it is not a plain Python call") from None
     if not found:
         raise Unreadable("there is no call in it")
     return found
@@ -194,7 +194,7 @@ class _Reading:
             return [(self.names[int(item.arg[1:-1])], value)]  # all names were set aside
         given = cast("dict[str, Any]", value)  # the stars are let through before an object alone
         if not all(key.isidentifier() for key in given):
-            raise Unreadable("a key is no name of an argument")
+            raise Unreadable("a key is not the name of an argument")
         return list(given.items())
 
     def value(self, node: ast.expr) -> Any:
@@ -217,4 +217,4 @@ class _Reading:
             if len(set(keys)) < len(keys):
                 raise Unreadable("a key is given twice")
             return dict(zip(keys, [self.literal(item, depth - 1) for item in node.values], strict=True))
-        raise Unreadable("an argument is no literal")
+        raise Unreadable("an argument is not a literal")

@@ -18,7 +18,7 @@ _SAID_BEFORE = {
 
 
 class Unreadable(ValueError):
-    """Text that is no JSON; ``str()`` says why, for a model."""
+    """Text that is not JSON; ``str()`` says why, for a model."""
 
 
 class GivenTwice(Unreadable):
@@ -71,12 +71,12 @@ def _reason(error: json.JSONDecodeError) -> str:
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise Unreadable(f"{shorten(digits, 20)} is no finite number")
+        raise Unreadable(f"{shorten(digits, 20)} is not a finite number")
     return value
 
 
 def _constant(word: str) -> Any:
-    raise Unreadable(f"{word} is no JSON")
+    raise Unreadable(f"{word} is not JSON")
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Unfinished(Exception):
 def value_at(source: Source, start: int, stops: tuple[Ends, ...]) -> tuple[Any, int, list[Repair]]:
     """The value at ``start``, where it ends, and what was mended; what a JSON string holds is read in its place.
 
-    What is no strict JSON reaches up to the first of ``stops`` (markers, which say that nothing but brackets can be
+    What is not strict JSON reaches up to the first of ``stops`` (markers, which say that nothing but brackets can be
     missing) or to the end of the text (where brackets are added only if the schema of a tool can agree).
 
     Raises:
@@ -50,7 +50,7 @@ def _mended(text: str, source: Source, *, whole: bool) -> tuple[Any, list[Repair
         return value, [repair("double_encoding", text, inner), *repairs], len(text)
     piece = first_piece(text)
     if piece is None:
-        raise Unreadable("it is no JSON")
+        raise Unreadable("it is not JSON")
     if not piece.closed:
         return (*_closed(piece, source, whole=whole), len(text))
     try:

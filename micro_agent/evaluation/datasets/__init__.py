@@ -35,7 +35,7 @@ def load_tasks(path: str | PathLike[str]) -> Dataset:
     """Read a file of tasks: ``.yaml`` (``.yml``), ``.jsonl`` or ``.csv``.
 
     Raises:
-        ConfigurationError: The file cannot be read, or something in it is no task. The one line names the file, the
+        ConfigurationError: The file cannot be read, or something in it is not a task. The one line names the file, the
             line and the id of the task, the field and what to do, for the first few faults, and counts the others.
     """
     file = Path(path)

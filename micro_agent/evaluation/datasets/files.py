@@ -37,7 +37,7 @@ def unknown_name(kind: str, name: str, known: tuple[str, ...]) -> str:
     """What to say of a name that is none of the ``known`` ones: the closest of them, or all."""
     close = get_close_matches(name[:100], known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
-    return f"{name[:60]!r} is no {kind}; {hint}"
+    return f"{name[:60]!r} is not a {kind}; {hint}"
 
 
 def check_version(data: dict[str, Any]) -> None:

@@ -51,7 +51,7 @@ class Answered:
 
 
 def answered(views: Sequence[TaskView]) -> Answered:
-    """Count who answered. What a run was asked of is no answer: a server that did not reply has no name."""
+    """Count who answered. What a run was asked of is not an answer: a server that did not reply has no name."""
     names = Counter(trial.answered_by for view in views for trial in view.trials)
     nobody = names.pop(None, 0)
     return Answered(tables.by_count({name: number for name, number in names.items() if name}), nobody)

@@ -54,7 +54,7 @@ def checked(names: Iterable[str] | None) -> tuple[str, ...]:
     """The names of the classes to draw from, all of them for ``None``.
 
     Raises:
-        ConfigurationError: One of them is no class, or there is none.
+        ConfigurationError: One of them is not a class, or there is none.
     """
     chosen = tuple(CLASSES if names is None else dict.fromkeys(names))
     unknown = [name for name in chosen if name not in CLASSES]

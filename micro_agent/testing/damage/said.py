@@ -14,7 +14,7 @@ class Said:
 
     ``native``: tools stood on the wire, so that it answers in plain prose; in JSON mode calls and answers are objects.
     ``calls`` have objects as arguments. ``text`` is all of it as text: calls as the object that a model of this mode
-    writes, an answer as it stands, or whatever came where the reply was no clean one to begin with.
+    writes, an answer as it stands, or whatever came where the reply was not a clean one to begin with.
     """
 
     reply: ModelReply

@@ -143,9 +143,9 @@ def test_an_alias_stands_for_what_it_names(tmp_path: Path) -> None:
 
 START = "- {id: a, question: q, "
 YAML_FAULTS = {
-    START + "expect_contian: x}": "FILE: line 1, task a: 'expect_contian' is no field; did you mean expect_contains?",
+    START + "expect_contian: x}": "FILE: line 1, task a: 'expect_contian' is not a field; did you mean expect_contains",
     START + "expectations: x}": "did you mean",
-    START + "zzz: x, expect_key: k}": "'zzz' is no field; there are id, question, tags,",
+    START + "zzz: x, expect_key: k}": "'zzz' is not a field; there are id, question, tags,",
     START
     + "expect_number: ten}": "task a: expect_number: must be a number such as 16, or {value: 3.14, tolerance: 0.01}"
     ", not 'ten'",
@@ -156,7 +156,7 @@ YAML_FAULTS = {
     START + f"expect_number: {'9' * 5000}}}": f"not '{'9' * 40}'…",
     START + "expect_number: [1]}": "expect_number: must be a number such as 16",
     START
-    + "expect_number: {value: 1, tolerence: 2}}": "expect_number: 'tolerence' is no field; did you mean tolerance?",
+    + "expect_number: {value: 1, tolerence: 2}}": "expect_number: 'tolerence' is not a field; did you mean tolerance?",
     START
     + "expect_number: {value: 1, tolerance: -2}}": "expect_number.tolerance: must be a number from 0 on, not '-2'",
     START + "expect_number: {tolerance: 2}}": "expect_number.value: is missing; write it",
@@ -165,9 +165,9 @@ YAML_FAULTS = {
     START + "expect_contains: {b: c}}": "expect_contains: must be a text, or a list of texts",
     START + "expect_contains: [{b: c}]}": "expect_contains: must be text; put it in quotes",
     START + "expect_regex: ''}": "expect_regex: is empty; write it",
-    START + "expect_regex: '('}": "expect_regex is no regular expression: missing )",
+    START + "expect_regex: '('}": "expect_regex is not a regular expression: missing )",
     START
-    + "expect_regex: 'a{99999999999}'}": "expect_regex is no regular expression: the repetition number is too large",
+    + "expect_regex: 'a{99999999999}'}": "expect_regex is not a regular expression: the repetition number is too large",
     START + "tags: a b, expect_key: k}": "tags: a tag begins with a letter or digit",
     START + "tags: {}, expect_key: k}": "tags: must be a text, or a list of texts",
     START + "note: only}": "task a: nothing is expected of it; give one of expect_contains, expect_number,",
@@ -188,7 +188,7 @@ YAML_FAULTS = {
     "tasks: []": "there is no task in it",
     "tasks: q": "FILE: must be a list of tasks, or {version: 1, tasks: [...]}",
     "q": "must be a list of tasks",
-    "task: []": "FILE: line 1: 'task' is no field; did you mean tasks?",
+    "task: []": "FILE: line 1: 'task' is not a field; did you mean tasks?",
     "version: 2\ntasks: []": "FILE: version '2' is not known; write version: 1 or update micro-agent",
     "version: [2]\ntasks: []": "version ['2'] is not known",
     "--- []\n--- []": "FILE: line 2: a second document begins; make them one",
@@ -235,9 +235,11 @@ OTHER_FAULTS = {
     ("tasks.jsonl", "\n[1]\n"): "FILE: line 2: not readable: a JSON list, not an object",
     ("tasks.jsonl", '{"id": "a"'): "FILE: line 1: cut off while it was written",
     ("tasks.jsonl", ""): "there is no task in it",
-    ("tasks.csv", "id;question\na;b"): "FILE: line 1: 'id;question' is no column; did you mean question? Columns are "
-    "separated by commas.",
-    ("tasks.csv", "id,question,expect\na,b,c"): "line 1: 'expect' is no column; did you mean expect_",
+    (
+        "tasks.csv",
+        "id;question\na;b",
+    ): "FILE: line 1: 'id;question' is not a column; did you mean question? Columns are separated by commas.",
+    ("tasks.csv", "id,question,expect\na,b,c"): "line 1: 'expect' is not a column; did you mean expect_",
     ("tasks.csv", "\nid,question,id"): "line 2: the column id stands there twice",
     ("tasks.csv", "id,question\n\na,b,c\n"): "FILE: line 3: 3 cells where the header names 2; put cells with commas in",
     ("tasks.csv", 'id,question,note\na,"b\nc",\nd,"e,f\n'): "FILE: line 4: not CSV: unexpected end of data",

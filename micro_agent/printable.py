@@ -1,0 +1,23 @@
+"""Text made safe to look at: what a terminal would obey, what does not show and what reorders text is an escape."""
+
+import json
+import re
+
+# Control characters but tab and newline, marks that reorder text (https://unicode.org/reports/tr9/), lone surrogates.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# All that does not show, or moves what does (Unicode's Cc, Cf, Zl, Zp in the basic plane, and the tags).
+_HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    """``text`` with what a terminal would obey, or not be able to show, as an escape: what is shown is all there is."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def printable_json(line: str) -> str:
+    """A line of JSON with what does not show, or reorders text, as an escape of JSON: for programs it is the same."""
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], line)
