@@ -17,7 +17,7 @@ from micro_agent import MicroAgent, Tool
 from micro_agent.server.app import create_app
 from micro_agent.server.health import Backend
 from micro_agent.server.runs import RunPool
-from micro_agent.server.serve import configured, listening
+from micro_agent.server.serve import BACKLOG, configured, listening
 from micro_agent.server.settings import ServerSettings
 from micro_agent.testing import Script, ScriptedLM
 from micro_agent.traces import TraceStore
@@ -105,6 +105,7 @@ class _Served:
     async def _serve(self) -> None:
         end, loop = asyncio.Event(), asyncio.get_running_loop()
         await self._server.startup([self._socket])
+        self._socket.listen(BACKLOG)  # as the server's own start does
         self._ends.set_result(lambda: loop.call_soon_threadsafe(end.set))
         await end.wait()
         await self._server.shutdown([self._socket])

@@ -5,6 +5,7 @@ from itertools import product
 from random import Random
 
 import pytest
+from tally import Tally
 
 from micro_agent.masked_text import MaskedText
 from micro_agent.storage.masking import mask_of
@@ -24,7 +25,7 @@ def shown(pieces: list[str], environ: dict[str, str]) -> str:
     return "".join(out)
 
 
-def test_every_way_to_cut_a_text() -> None:
+def test_every_way_to_cut_a_text(tally: Tally) -> None:
     for whole in ("xabcabcabx", "abcabcabdab", "ababcabcabca", "cabcabcabda", "abcabcababcabcab"):
         expected = mask_of(SECRETS).text(whole)
         for cuts in product((False, True), repeat=len(whole) - 1):
@@ -34,9 +35,10 @@ def test_every_way_to_cut_a_text() -> None:
                     pieces.append(whole[begun:at])
                     begun = at
             assert shown([*pieces, whole[begun:]], SECRETS) == expected, pieces
+            tally.count("secrets split in every way")
 
 
-def test_secrets_and_texts_drawn_at_random(rounds: Rounds) -> None:
+def test_secrets_and_texts_drawn_at_random(rounds: Rounds, tally: Tally) -> None:
     for random in rounds("secrets split over pieces"):
         letters = random.choice(("ab", "abc", 'a"\\é\n'))
         environ = {
@@ -50,3 +52,4 @@ def test_secrets_and_texts_drawn_at_random(rounds: Rounds) -> None:
             pieces.append(whole[at : at + size])
             at += size
         assert shown(pieces, environ) == mask_of(environ).text(whole), (environ, pieces)
+        tally.count("secrets split over pieces")
