@@ -143,7 +143,7 @@ def fruitless(steps: Sequence[Step]) -> list[list[Row]]:
 
     Replies are counted, not steps: three bad calls made at once left no chance to correct any.
     """
-    counted = [step for step in reversed(steps) if step.is_tool or row_of(step)]
+    counted = (step for step in reversed(steps) if step.is_tool or row_of(step))
     replies = ([row_of(step) for step in group] for _, group in groupby(counted, key=attrgetter("call")))
     bad = takewhile(all, replies)
     return [[row for row in rows if row] for rows in bad]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from micro_agent.asking_again import Change, fruitless
+from micro_agent.asking_again import Change, Row, fruitless
 from micro_agent.run import POLICY_VIOLATION, Run
 
 SAME_REPLIES = 2
@@ -35,11 +35,14 @@ def changes(run: Run, held: Mapping[str, Any], *, room: int | None = None, faile
     Returns:
         ``seed`` and ``temperature``, ``max_tokens``, or ``tool_choice`` (``"required"``); mostly nothing.
     """
-    return {**_longer(run, held, room), **_resampled(run, held, failed), **_forced(run)}
+    bad = fruitless(run.steps)
+    if not bad and failed < SERVER_FAILURES:
+        return {}
+    return {**_longer(bad, held, room), **_resampled(run, len(bad), held, failed), **_forced(run)}
 
 
-def _longer(run: Run, held: Mapping[str, Any], room: int | None) -> dict[str, Any]:
-    cuts = _latest(run, "max_tokens")
+def _longer(bad: list[list[Row]], held: Mapping[str, Any], room: int | None) -> dict[str, Any]:
+    cuts = _latest(bad, "max_tokens")
     limit: int | None = held.get("max_tokens")
     if not cuts or limit is None:
         return {}
@@ -48,8 +51,8 @@ def _longer(run: Run, held: Mapping[str, Any], room: int | None) -> dict[str, An
     return {"max_tokens": wanted} if wanted > limit else {}
 
 
-def _resampled(run: Run, held: Mapping[str, Any], failed: int) -> dict[str, Any]:
-    again = max(_same(run) - SAME_REPLIES, failed - SERVER_FAILURES) + 1
+def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int) -> dict[str, Any]:
+    again = max(_same(run, bad) - SAME_REPLIES, failed - SERVER_FAILURES) + 1
     if again < 1:
         return {}
     changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + len(run.calls) + failed}
@@ -65,15 +68,14 @@ def _forced(run: Run) -> dict[str, Any]:
     return {"tool_choice": "required"} if len(refused) >= FORCED_AFTER else {}
 
 
-def _latest(run: Run, change: Change) -> int:
+def _latest(bad: list[list[Row]], change: Change) -> int:
     """How many replies in a row, up to the last, came to nothing in a way that asks for this change."""
-    rows = fruitless(run.steps)
-    return len(list(takewhile(lambda of_reply: any(change in row.changes for row in of_reply), rows)))
+    return len(list(takewhile(lambda of_reply: any(change in row.changes for row in of_reply), bad)))
 
 
-def _same(run: Run) -> int:
-    """How often the last reply came in a row, if it came to nothing."""
-    replies = [_said(call.reply) for call in reversed(run.calls[len(run.calls) - len(fruitless(run.steps)) :])]
+def _same(run: Run, bad: int) -> int:
+    """How often the last reply came in a row, if it came to nothing, as the last ``bad`` replies did."""
+    replies = [_said(call.reply) for call in reversed(run.calls[len(run.calls) - bad :])]
     return len(list(takewhile(lambda said: said == replies[0], replies)))
 
 

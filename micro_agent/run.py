@@ -36,7 +36,7 @@ Mode = Literal["native", "json"]
 class _Data(BaseModel):
     """Unknown keys are kept, so that a record of a newer version survives being read and written by this one."""
 
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), ser_json_inf_nan="strings")
 
 
 class Step(_Data):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -59,7 +59,7 @@ class Setup:
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
         run.base_url = getattr(traits_of(lm), "base_url", None)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
-        run.limits, run.digests = asdict(held), self._digests(predict)
+        run.limits, run.digests = dict(vars(held)), self._digests(predict)
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
@@ -109,12 +109,15 @@ class Setup:
     def _tools_digest(self) -> str:
         return digest(self.tools)
 
+    @cached_property
+    def _rules_digest(self) -> str:
+        return _sha256(
+            [getattr(rule, "__module__", "") + "." + getattr(rule, "__qualname__", repr(rule)) for rule in self.rules]
+        )
+
     def _digests(self, predict: Any) -> dict[str, str]:
-        rules = [
-            getattr(rule, "__module__", "") + "." + getattr(rule, "__qualname__", repr(rule)) for rule in self.rules
-        ]
         demos = [predict.signature.instructions, [dict(demo) for demo in predict.demos], self.bare]
-        return {"tools": self._tools_digest, "rules": _sha256(rules), "demos": _sha256(demos)}
+        return {"tools": self._tools_digest, "rules": self._rules_digest, "demos": _sha256(demos)}
 
 
 def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Settings) -> CompiledDemos:

@@ -42,10 +42,12 @@ def size_of(data: Any) -> int:
         part = left.pop()
         if isinstance(part, str):
             size += len(part) if part.isascii() else len(part.encode(errors="surrogatepass"))
-        elif isinstance(part, Mapping):
-            left += [*cast(Mapping[str, Any], part), *cast(Mapping[str, Any], part).values()]
-        elif isinstance(part, list | tuple):
-            left += cast(list[Any], part)
+        elif isinstance(part, (dict, Mapping)):  # a dict is told much faster
+            fields = cast("Mapping[str, Any]", part)
+            left += fields
+            left += fields.values()
+        elif isinstance(part, (list, tuple)):
+            left += cast("list[Any]", part)
         else:
             size += _OTHER
     return size

@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 class _Data(BaseModel):
     """Unknown keys are kept, so that a file of a newer version survives being read and written by this one."""
 
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), ser_json_inf_nan="strings")
 
 
 class Rubric(_Data):

@@ -37,7 +37,7 @@ def check(run: Run, event: Event) -> Verdict | None:
         run: The run so far.
         event: Anything but `BeforeFinish` gives ``None``. A tool that is not among its ``tools`` is not asked for.
     """
-    if not isinstance(event, BeforeFinish):
+    if not isinstance(event, BeforeFinish) or event.tools.isdisjoint(_ARGUMENTS):
         return None
     required = implied(run.question) & event.tools
     # The clock first: what is computed from it comes after.

@@ -23,13 +23,15 @@ def same(one: object, other: object) -> bool:
         return True
     if type(one) is not type(other):
         return False
+    if one != other:
+        return False
     if isinstance(one, dict):
         left, right = cast("dict[str, object]", one), cast("dict[str, object]", other)
-        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+        return all(same(value, right[key]) for key, value in left.items())
     if isinstance(one, list):
         items, others = cast("list[object]", one), cast("list[object]", other)
-        return len(items) == len(others) and all(same(a, b) for a, b in zip(items, others, strict=True))
-    return one == other
+        return all(same(a, b) for a, b in zip(items, others, strict=True))
+    return True
 
 
 def was_told(before: Step, now: Step) -> bool:

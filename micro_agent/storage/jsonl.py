@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from micro_agent.errors import StorageError
 
 _BOM = b"\xef\xbb\xbf"
-_LINE_ENDS = ("\x85", "\u2028", "\u2029")
+_ESCAPED = {end.encode(): b"\\u%04x" % ord(end) for end in ("\x85", "\u2028", "\u2029")}
 """What other readers (`str.splitlines`) take for ends of lines; JSON allows them in strings as they are."""
-_ESCAPED = {ord(end): f"\\u{ord(end):04x}" for end in _LINE_ENDS}
 _ADVICE = {
     errno.ENOSPC: "free some space on that disk",
     errno.EDQUOT: "free some space: the quota is used up",
@@ -43,16 +43,6 @@ def storage_error(doing: str, path: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot {doing} {path}: {error.strerror or error}; {advice}")
 
 
-def _plain(value: object) -> dict[str, Any]:
-    if isinstance(value, BaseModel):
-        return value.model_dump()
-    raise TypeError(f"a {type(value).__name__} is not a JSON value")
-
-
-_UTF8 = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
-_ASCII = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain)
-
-
 def encode(data: Any) -> bytes:
     """``data`` (JSON-able, models of pydantic anywhere in it) as one line of UTF-8 JSON with its newline.
 
@@ -63,26 +53,39 @@ def encode(data: Any) -> bytes:
         StorageError: something in it has no JSON form, or it is nested too deeply.
     """
     try:
+        line = to_json(data, inf_nan_mode="strings")
+    except ValueError:  # it takes no lone surrogates, and no more than 255 levels
+        return _in_ascii(data)
+    if not line.isascii() and any(end in line for end in _ESCAPED):
+        for end, escape in _ESCAPED.items():
+            line = line.replace(end, escape)
+    return line + b"\n"
+
+
+def _in_ascii(data: Any) -> bytes:
+    try:
         try:
-            text = _UTF8.encode(data)
-        except ValueError:
-            data = _finite(data)
-            text = _UTF8.encode(data)
-        if any(end in text for end in _LINE_ENDS):
-            text = text.translate(_ESCAPED)
-        try:
-            return text.encode() + b"\n"
-        except UnicodeEncodeError:
             return _ASCII.encode(data).encode() + b"\n"
+        except ValueError:
+            return _ASCII.encode(_finite(data)).encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
         raise StorageError(f"cannot be written as JSON: {error}; tools must return plain JSON data") from error
+
+
+def _plain(value: object) -> dict[str, Any]:
+    if isinstance(value, BaseModel):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} is not a JSON value")
+
+
+_ASCII = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
 
 
 def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, BaseModel):
-        return _finite(value.model_dump())
+        return _finite(dict(value))
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):

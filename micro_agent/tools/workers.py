@@ -9,6 +9,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from micro_agent.tools.processes import has_children
 
@@ -23,7 +24,7 @@ class Worker(threading.Thread):
     def __init__(self, idle_s: float = _IDLE_S) -> None:
         super().__init__(name="micro-agent-tool", daemon=True)
         self._idle_s = idle_s
-        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.abandoned = False
         """Set when nobody waits for the job any more: the thread then ends with it."""
 
@@ -31,8 +32,7 @@ class Worker(threading.Thread):
         """Run jobs until none has come for a while."""
         while (job := self._next()) is not None:
             job()
-            # A process that a job left behind must not be taken for the next job's, and killed when that one times out.
-            if self.abandoned or has_children(self.native_id or 0):
+            if self.abandoned:
                 return
             _idle.append(self)
 
@@ -47,19 +47,33 @@ class Worker(threading.Thread):
                     continue  # taken in this very moment: a job is on its way
                 return None
 
-    def take(self, job: Callable[[], None]) -> None:
-        """Hand over a job. It must not raise."""
+    def take(self, job: Callable[[], None] | None) -> None:
+        """Hand over a job, which must not raise; ``None``: there are no more."""
         self._jobs.put(job)
 
 
 def run_in_worker(job: Callable[[], None]) -> Worker:
     """Run a job in an idle thread, or a new one; returns the thread. The job must not raise."""
-    try:
-        worker = _idle.pop()
-    except IndexError:
-        worker = Worker()
-        worker.start()
+    worker = _without_children() or _started()
     worker.take(job)
+    return worker
+
+
+def _without_children() -> Worker | None:
+    """An idle thread. A process that a job left behind must not be taken for the next job's, and killed with it.
+
+    That is looked at here and not in the thread, which would fight for the interpreter with whoever has the result.
+    """
+    with suppress(IndexError):
+        while has_children((worker := _idle.pop()).native_id or 0):
+            worker.take(None)
+        return worker
+    return None
+
+
+def _started() -> Worker:
+    worker = Worker()
+    worker.start()
     return worker
 
 

@@ -39,10 +39,17 @@ def test_numbers_that_json_does_not_have_become_words() -> None:
     assert Step.model_validate(data["step"]).latency_s == -math.inf
 
 
-def test_lone_surrogates_survive() -> None:
-    line = encode({"name": "caf\udce9 é"})
+def test_lone_surrogates_survive_beside_what_json_does_not_have() -> None:
+    step = Step(tool="caf\udce9 é", args={"a": [1, (2.5, math.nan)]}, latency_s=math.inf)
+    line = encode({"step": step, "as_read": "\udce9"})
     assert line.isascii()
-    assert parse(line) == {"name": "caf\udce9 é"}
+    read = parse(line)
+    assert (read["as_read"], Step.model_validate(read["step"]).tool) == ("\udce9", "caf\udce9 é")
+    assert (read["step"]["args"], read["step"]["latency_s"]) == ({"a": [1, [2.5, "NaN"]]}, "Infinity")
+
+
+def test_what_is_nested_deeper_than_pydantic_writes_is_written() -> None:
+    assert parse(encode({"value": nested(500)})) == {"value": nested(500)}
 
 
 def nested(depth: int) -> Any:
@@ -52,7 +59,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, nested(100_000)], ids=["object", "set", "deep"])
+@pytest.mark.parametrize("value", [object(), nested, nested(100_000)], ids=["object", "function", "deep"])
 def test_what_has_no_json_form_is_refused_in_words(value: Any) -> None:
     with pytest.raises(StorageError, match="cannot be written as JSON"):
         encode({"value": value})
