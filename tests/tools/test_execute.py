@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from micro_agent.tools import Outcome, Tool, ToolError, aexecute, execute
-from micro_agent.tools.processes import kill_children
+from micro_agent.tools.processes import has_children, kill_children
 from micro_agent.tools.workers import Worker
 
 SLOW = 0.3
@@ -349,4 +349,6 @@ def test_a_result_that_arrives_after_its_loop_has_closed_is_dropped(caplog: pyte
 
 
 def test_a_thread_that_has_no_processes_has_none_to_kill() -> None:
+    assert not has_children(threading.get_native_id())
+    assert not has_children(2**30)
     assert kill_children(threading.get_native_id() + 10**6) == []

@@ -48,6 +48,7 @@ def test_jobs_under_way_have_a_thread_each() -> None:
 def test_a_worker_with_a_process_left_behind_ends_so_that_the_process_is_nobody_elses() -> None:
     left: list[subprocess.Popen[bytes]] = []
     worker = run(lambda: left.append(subprocess.Popen(["sleep", "60"])))
+    assert not used_again(worker)
     worker.join(30)
     assert not worker.is_alive()
     assert left[0].poll() is None
