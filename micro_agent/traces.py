@@ -1,5 +1,6 @@
 """Where runs live on disk: the traces of those that ended or paused, and the journals of those under way."""
 
+import errno
 import logging
 import os
 import re
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunNotFound, StorageError
@@ -29,6 +31,7 @@ from micro_agent.storage.records import Record, append_record, ends_with, load_r
 __all__ = ["OpenRun", "Record", "TraceStore", "load_run", "read_records", "save_run"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _log = logging.getLogger("micro_agent")
 
 
@@ -113,7 +116,7 @@ class TraceStore:
 
     def ids(self) -> Iterator[str]:
         """The ids of the runs that have a trace, the one written last first."""
-        return (path.stem for path in _newest_first(self.directory, ".jsonl") if _there(path, Path.is_file))
+        return (path.stem for path in _newest_first(self.directory, ".jsonl") if _there(path, S_ISREG))
 
     def start(self, run: Run) -> Journal:
         """Make the journal of a new run and hold it. What the run has already (a fork's steps, say) is kept in it."""
@@ -259,10 +262,13 @@ def _newest_first(folder: Path, suffix: str) -> list[Path]:
     return sorted(paths, key=lambda path: (_written(path), path.name), reverse=True)
 
 
-def _there(path: Path, test: Callable[[Path], bool] = Path.exists) -> bool:
+def _there(path: Path, kind: Callable[[int], bool] = lambda mode: True) -> bool:
     try:
-        return test(path)
-    except OSError as error:  # a folder that may not be searched: whether the file is there, nobody knows
+        return kind(path.stat().st_mode)  # `Path.exists` says "no" of what it cannot look for, from Python 3.14 on
+    except OSError as error:
+        if error.errno in _MISSING:
+            return False
+        # A folder that may not be searched: whether the file is there, nobody knows.
         raise storage_error("look for", path, error) from error
 
 
