@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
 
@@ -139,23 +139,25 @@ def _shown_in_words(answer: str) -> Iterator[_Shown]:
             yield _Shown(-value if match["sign"] else value, Fraction(1), 1)
 
 
-def holds_moment(answer: str, moment: datetime) -> bool:
-    """Whether the answer holds the date (with the right year, or none) or the time to the minute.
+def holds_moment(answer: str, moment: date | time) -> bool:
+    """Whether the answer holds the date (with the right year, or none) or the time to the minute, of what has both.
 
     Read are ISO dates, ``21 November 2026``, ``Nov 21st``, ``11/21/2026``, ``21.11.2026``, and times of 24 hours or of
     12 with am or pm.
     """
     text = answer.lower()
-    return any(re.search(pattern, text) for pattern in (*_date_forms(moment), *_time_forms(moment)))
+    forms = [*(_date_forms(moment) if isinstance(moment, date) else ())]
+    forms += _time_forms(moment) if isinstance(moment, datetime | time) else ()
+    return any(re.search(form, text) for form in forms)
 
 
-def holds_weekday(answer: str, moment: datetime) -> bool:
+def holds_weekday(answer: str, moment: date) -> bool:
     """Whether the answer names the weekday, in English and in full."""
     names = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
     return re.search(rf"\b{names[moment.weekday()]}\b", answer.lower()) is not None
 
 
-def _date_forms(moment: datetime) -> list[str]:
+def _date_forms(moment: date) -> list[str]:
     year, month, day = moment.year, f"0?{moment.month}", f"0?{moment.day}"
     name = _MONTHS[moment.month - 1]
     named = rf"(?:{name}|{name[:3]}|{name[:4]})\b\.?+"
@@ -169,7 +171,7 @@ def _date_forms(moment: datetime) -> list[str]:
     ]
 
 
-def _time_forms(moment: datetime) -> list[str]:
+def _time_forms(moment: datetime | time) -> list[str]:
     minute, half = f"{moment.minute:02}", "p" if moment.hour >= 12 else "a"
     hour = moment.hour % 12 or 12
     full = rf"(?:[.:]{minute}(?::\d\d)?|)" if moment.minute == 0 else rf"[.:]{minute}(?::\d\d)?"

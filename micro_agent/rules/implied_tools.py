@@ -187,6 +187,11 @@ def _other_requests(task: str, *, dated: bool) -> list[str]:
     return pattern(joint).split(task)[1:]
 
 
+def counts_from_now(question: str) -> bool:
+    """Whether what is asked is one value that is counted from the present: "days until Christmas", "in 45 minutes"."""
+    return _from_now(_asked(_plain(question)))
+
+
 def asks_weekday(question: str) -> bool:
     """Whether the question asks which day of the week it is, so that its name is an answer."""
     return found("weekday_asked", _plain(question))

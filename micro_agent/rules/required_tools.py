@@ -1,16 +1,16 @@
 """Required tools: a question that implies arithmetic or the clock is answered with the tool, not from memory.
 
-Before the run finishes, each tool that the question implies (`implied`) and that the agent has must have been used. A
-value that the model then leaves out of its answer is appended to it.
+Before the run finishes, each tool that the question implies (`implied`) and that the agent has must have been used,
+unless the answer tells what a tool of the user's own gave. A value that the model leaves out of its answer is appended.
 """
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from math import isfinite
 from typing import Any, cast
 
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
-from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
+from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, counts_from_now, implied
+from micro_agent.rules.own_values import moment_told, number_of, number_told
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Verdict, Violation
 from micro_agent.run import POLICY_VIOLATION, Run, Step
 from micro_agent.usage import NEVER_RAN
@@ -27,6 +27,7 @@ _MISSING = {
     '{"expression": "2*(3+5)"}, before you answer.',
     NOW: 'this question needs the now tool. Call now, for example {"timezone": "utc"}, before you answer.',
 }
+_BUILT_IN = frozenset({CALCULATOR, NOW})
 _ARGUMENTS = {CALCULATOR: '{"expression": "<the arithmetic>"}', NOW: '{"timezone": "utc"}'}
 
 
@@ -42,11 +43,22 @@ def check(run: Run, event: Event) -> Verdict | None:
     required = implied(run.question) & event.tools
     # The clock first: what is computed from it comes after.
     for tool in (NOW, CALCULATOR):
-        if tool in required and not _used(run.steps, tool):
+        if tool in required and not _used(run.steps, tool) and not _told_by_another(run, tool, event.answer):
             return Violation(_missing(run, tool), wants=tool)
     left_out = [_left_out(run, tool, event.answer) for tool in (CALCULATOR, NOW) if tool in required]
     answer = " ".join(text for text in (event.answer if event.answer.strip() else "", *left_out) if text)
     return Amend(answer) if any(left_out) else None
+
+
+def _told_by_another(run: Run, tool: str, answer: str) -> bool:
+    """Whether the answer tells what a tool of the user's own gave, so that ``tool`` is not needed for it.
+
+    What is counted from the present is one value: a number, or a moment that was computed.
+    """
+    either = counts_from_now(run.question)
+    if (tool == CALCULATOR or either) and number_told(run, answer, but=_BUILT_IN):
+        return True
+    return (tool == NOW or either) and moment_told(run, answer, but=_BUILT_IN, computed=tool == CALCULATOR)
 
 
 def _missing(run: Run, tool: str) -> str:
@@ -75,7 +87,7 @@ def holds_last_value(run: Run, tool: str, answer: str) -> bool | None:
     ``None`` where there is no such value: the tool never succeeded, is another one, or returned no number or moment.
     """
     last = last_observation(run, tool)
-    known = _number(last) if tool == CALCULATOR else _moment(_seen(last)) if tool == NOW else None
+    known = number_of(last) if tool == CALCULATOR else _moment(_seen(last)) if tool == NOW else None
     return None if known is None else not _left_out(run, tool, answer)
 
 
@@ -83,25 +95,13 @@ def _left_out(run: Run, tool: str, answer: str) -> str:
     """``(calculator: 16)`` when the tool's last value is not in the answer, else nothing."""
     last = last_observation(run, tool)
     if tool == CALCULATOR:
-        value = _number(last)
+        value = number_of(last)
         return "" if value is None or holds_number(answer, value) else f"(calculator: {value!r})"
     seen = _seen(last)
     moment = _moment(seen)
     if moment is None or _moment_in(answer, moment, run.question) or _unix_in(answer, seen.get("unix")):
         return ""
     return f"(now: {moment:%Y-%m-%d %H:%M} {_zone(seen, moment)})"
-
-
-def _number(observation: object) -> float | None:
-    """The number in a calculator's observation: bare, or under ``result`` or ``value``; ``None`` if there is none."""
-    if isinstance(observation, dict):
-        found = cast("dict[str, object]", observation)
-        observation = found.get("result", found.get("value"))
-    if isinstance(observation, bool) or not isinstance(observation, int | float):
-        return None
-    # Longer integers than Python would write (4300 digits), infinities and NaN cannot be shown.
-    shown = abs(observation) < 10**4000 if isinstance(observation, int) else isfinite(observation)
-    return observation if shown else None
 
 
 def _seen(observation: object) -> dict[str, Any]:

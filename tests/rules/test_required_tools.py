@@ -13,6 +13,7 @@ from micro_agent.rules.verdict import Amend, BeforeFinish, BeforePlan, Verdict, 
 from micro_agent.run import VALIDATION_ERROR, Run, Step
 
 QUESTIONS = Path(__file__).with_name("required_tools_questions.jsonl")
+OWN_TOOLS = Path(__file__).with_name("own_tools.jsonl")
 BOTH = frozenset({"calculator", "now"})
 NOW_SEEN = {
     "iso": "2026-11-21T21:40:33+00:00",
@@ -316,3 +317,100 @@ def test_the_value_is_in_the_answer_in_the_end(answer: str, value: float) -> Non
     verdict = finish(SUM, answer, computed(value))
     final = verdict.answer if isinstance(verdict, Amend) else answer
     assert finish(SUM, final, computed(value)) is None
+
+
+def own(observation: object, *, tool: str = "convert_miles", ok: bool = True, **args: object) -> Step:
+    return Step(tool=tool, args=args, observation=observation, ok=ok, error=None if ok else "TOOL_EXCEPTION")
+
+
+def labelled(row: dict[str, Any]) -> tuple[list[Step], list[str]]:
+    steps = [own(s["observation"], tool=s["tool"], ok=s["ok"], **s["args"]) for s in row["steps"]]
+    return steps, [tool for tool in ("now", "calculator") if row["satisfied"].get(tool) is False]
+
+
+def test_values_of_own_tools_count_as_labelled() -> None:
+    rows = [json.loads(line) for line in OWN_TOOLS.read_text(encoding="utf-8").splitlines()]
+    wrong: list[str] = []
+    for row in rows:
+        steps, missing = labelled(row)
+        if not implied(row["question"]) >= set(row["implied"]):
+            continue
+        verdict = finish(row["question"], row["answer"], *steps)
+        wanted = verdict.wants if isinstance(verdict, Violation) else None
+        if wanted != next(iter(missing), None):
+            wrong.append(row["id"])
+    assert wrong == []
+
+
+MILES = "How many km are 26.2 miles?"
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [42.1648, {"result": 42.1648}, {"value": 42.16, "unit": "km"}, "42.1648", {"result": "42.1648"}],
+)
+def test_a_number_of_an_own_tool_stands_for_the_calculator(observation: object) -> None:
+    assert finish(MILES, "26.2 miles are 42.16 km.", own(observation)) is None
+
+
+@pytest.mark.parametrize(
+    ("observation", "answer"),
+    [
+        (42.1648, "26.2 miles are 43 km."),
+        (26.2, "26.2 miles are 42.16 km."),
+        ({"line": 42, "text": "x"}, "It is 42 km."),
+        ([42.16], "It is 42.16 km."),
+        (True, "It is 1 km."),
+        ("42.16 km", "It is 42.16 km."),
+        ("4" * 500, "It is 42.16 km."),
+    ],
+)
+def test_what_is_no_value_or_is_not_told_does_not(observation: object, answer: str) -> None:
+    assert isinstance(finish(MILES, answer, own(observation)), Violation)
+
+
+def test_a_failed_tool_and_the_clock_do_not_stand_for_the_calculator() -> None:
+    answer = "26.2 miles are 42.16 km."
+    assert isinstance(finish(MILES, answer, own(42.1648, ok=False)), Violation)
+    assert isinstance(finish(MILES, answer, own(42.1648, tool="now")), Violation)
+
+
+@pytest.mark.parametrize(
+    ("observation", "answer"),
+    [
+        ("14:05", "It is 14:05 in Tokyo."),
+        ("2:05 p.m.", "It is 2:05 pm."),
+        ({"city": "Tokyo", "local_time": "2026-11-22T14:05:09+09:00"}, "In Tokyo it is 14:05."),
+        ({"date": "2026-11-22"}, "It is 22 November 2026."),
+        ("2026-11-22", "22 November."),
+    ],
+)
+def test_a_moment_of_an_own_clock_stands_for_now(observation: object, answer: str) -> None:
+    assert finish("What time is it in Tokyo?", answer, own(observation, tool="world_clock")) is None
+
+
+@pytest.mark.parametrize(
+    ("observation", "answer"),
+    [
+        ("14:05", "It is 15:05 in Tokyo."),
+        ("2 pm", "It is 3 pm."),
+        ({"start_time": "14:05"}, "It is 14:05."),
+        ({"time": 1405}, "It is 14:05."),
+        ("soon", "It is 14:05."),
+        ("1" * 500, "It is 14:05."),
+        (14, "It is 14:05."),
+    ],
+)
+def test_another_time_or_none_does_not(observation: object, answer: str) -> None:
+    verdict = finish("What time is it in Tokyo?", answer, own(observation, tool="world_clock"))
+    assert isinstance(verdict, Violation)
+    assert verdict.wants == "now"
+
+
+def test_what_is_counted_from_now_is_one_value() -> None:
+    assert finish("days until Christmas", "33 days.", own(33, tool="days_until", date="12-25")) is None
+    date = own("2027-01-06", tool="add_days", days=45)
+    assert finish("What date is it 45 days from today?", "6 January 2027.", date) is None
+    verdict = finish("days until Christmas", "It is 22 November, so 33 days.", own("2026-11-22", tool="today"))
+    assert isinstance(verdict, Violation)
+    assert verdict.wants == "calculator"
