@@ -38,7 +38,7 @@ _NUMBER_WORDS = re.compile(
     r"|\b(?:half )?(?:a )?dozen\b"
 )
 _NUMBERED = re.compile(r"\b([a-z]+)\.? ?(?:number |no\.? |#)?\d[\d.]*(?:-\d+)?(?![\w%]|,\d| ?[+*^/=]| -)")
-_UNIT_SUFFIX = r"(?:kgs?|km|cm|mm|g|ml|l|m|h|hrs?|min|s|mph|lbs?|oz|ft|kwh|kw|w|mb|gb|tb|c|f)\b"
+_UNIT_SUFFIX = r"(?:[kcm]?m|kmh|kph|k?gs?|[mcd]?l|[hskpwcfmgx]|hrs?|min|ms|mph|lbs?|oz|ft|in|kwh?|[kmgt]i?b|[mg]hz)\b"
 # A year is not a quantity: 1998 always, 1500 only after "in" and the like.
 _QUANTITY = (
     r"[$€£] ?\d[\d,]*|(?<![\w.,:/#])(?<!\w-)(?!(?:1[4-9]|20|21)(?!00)\d\d(?![\d,]))"
@@ -70,21 +70,23 @@ def _arithmetic(text: str) -> bool:
     if re.fullmatch(r"[\d\s+\-*/^().,%!=?x$€£e]+", text) and re.search(r"\d\)? ?[-+*/^x%] ?\(?-?\d|\d!", text):
         return True
     return (
-        any(hit(table, text) for table in ("arithmetic", "conversion", "stated_times"))
-        or any(_value_asked(sentence) for sentence in _sentences(text))
-        or _word_problem(text)
+        hit("arithmetic", text)
+        or hit("conversion", text)
+        or _times_stated(text)
+        or _figure_asked(text)
         or (found("age_asked", text) and found("birth", text))
     )
 
 
-def _value_asked(sentence: str) -> bool:
-    """Whether an amount is asked in one sentence with two numbers or more."""
-    return (
-        found("value_asked", sentence)
-        and _quantities(sentence) > 1
-        and not found("value_not_asked", sentence)
-        and not found("general_fact", sentence)
-    )
+def _figure_asked(text: str) -> bool:
+    """Whether an amount is asked that follows from two numbers or more, in whatever order these and the request stand."""
+    if _quantities(text) < 2 or found("general_fact", text):
+        return False
+    asked = list(named("amount_asked").finditer(text))
+    if not asked:
+        return found("compared", text) and found("uneven", text)
+    start = max(text.rfind(mark, 0, asked[-1].start() + 1) for mark in ".?!;")
+    return _refers_back(text[: start + 1], text[start + 1 :])
 
 
 def _sentences(text: str) -> list[str]:
@@ -95,30 +97,33 @@ def _quantities(text: str) -> int:
     return len(pattern(_QUANTITY).findall(text)) + len(named("size_word").findall(text))
 
 
-def _word_problem(text: str) -> bool:
-    """Several quantities, a question for an amount, and words that relate the ones to the other."""
-    asked = list(named("amount_asked").finditer(text))
-    if not asked or _quantities(text) < 2 or found("general_fact", text):
-        return False
-    start = max(text.rfind(mark, 0, asked[-1].start()) for mark in ".?!;")
-    story, request = text[: start + 1], text[start + 1 :]
-    if not re.search(r"\d", story):
-        return found("related", text)
-    return _refers_back(story, request)
-
-
 def _refers_back(story: str, request: str) -> bool:
     """Whether the request is about the story before it: by a pronoun, a number or a word of it, or with no new verb."""
+    if not re.search(r"\d", story):
+        return True
     words = {word[:5] for word in re.findall(r"[a-z]{3,}", story)}
     shared = any(word[:5] in words for word in re.findall(r"[a-z]{3,}", request))
     return shared or found("refers_back", request) or not re.search(r"\b(?:do|does|did|can|should)\b", request)
 
 
+def _times_stated(text: str) -> bool:
+    """Whether a sum on moments is asked that the question states itself, so that the present does not matter."""
+    moments, spans = (len(named(name).findall(text)) for name in ("stated_moment", "stated_span"))
+    years = len(named("year_stated").findall(text))
+    return (
+        (moments > 1 and found("distance_asked", text))
+        or (moments > 0 and spans > 0 and found("moment_asked", text))
+        or (moments + years > 1 and found("years_asked", text))
+        or found("old_then", text)
+        or (found("year_of_birth", text) and found("year_asked", text))
+    )
+
+
 def _from_now(text: str) -> bool:
     """Whether a moment, a span or an age counted from the present is asked."""
     if found("age_asked", text) and found("birth", text):
-        return not (found("age_elsewhen", text) or hit("stated_times", text))
-    if hit("stated_times", text) and not re.search(r"\b(?:now|today)\b", text):
+        return not (found("age_elsewhen", text) or _times_stated(text))
+    if _times_stated(text) and not re.search(r"\b(?:now|today)\b", text):
         return False
     return hit("from_now", text)
 
@@ -134,6 +139,9 @@ def _plain(question: str) -> str:
     text = _NUMBER_WORDS.sub("12", text)
     text = re.sub(rf"(?<=\d) (?:{_SCALES}|trillion)\b", "", text)
     text = re.sub(r"\b(\d+) and a (?:half|quarter)\b", r"\1.5", text)
+    # A height in feet and inches, and a lap time, are one quantity each.
+    text = re.sub(r"(?<![\w'.])(\d)' ?(\d{1,2})\b(?:\"|''|in\b)?", r"\1 feet \2 inches", text)
+    text = re.sub(r"\b(\d{1,2}):(\d\d)(?=\.\d)", r"\1\2", text)
     return re.sub(r"\d{16,}", "ID", text)
 
 
@@ -183,7 +191,7 @@ def _other_requests(task: str, *, dated: bool) -> list[str]:
     """The further clauses that ask for something: "define a prime and calculate 7*13", "a letter with today's date"."""
     joint = r"(?:,|;| and| then| also| but)+ (?=(?:then |also |please )*{another_request})"
     if dated:
-        joint += r"|(?: with| including| containing| dated)(?= today's date| the current date)"
+        joint += r"|(?: with| including| containing| dated)(?= today's date| the current date)|(?= (?:dated|stamped) today)"
     return pattern(joint).split(task)[1:]
 
 
