@@ -79,7 +79,7 @@ def _arithmetic(text: str) -> bool:
 
 
 def _figure_asked(text: str) -> bool:
-    """Whether an amount is asked that follows from two numbers or more, in whatever order these and the request stand."""
+    """Whether an amount is asked that follows from two numbers or more, before or after the request."""
     if _quantities(text) < 2 or found("general_fact", text):
         return False
     asked = list(named("amount_asked").finditer(text))
@@ -191,7 +191,7 @@ def _other_requests(task: str, *, dated: bool) -> list[str]:
     """The further clauses that ask for something: "define a prime and calculate 7*13", "a letter with today's date"."""
     joint = r"(?:,|;| and| then| also| but)+ (?=(?:then |also |please )*{another_request})"
     if dated:
-        joint += r"|(?: with| including| containing| dated)(?= today's date| the current date)|(?= (?:dated|stamped) today)"
+        joint += r"|(?: with| including| containing| dated)(?= today's date| the current date)|(?= dated today)"
     return pattern(joint).split(task)[1:]
 
 
