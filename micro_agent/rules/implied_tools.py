@@ -43,7 +43,7 @@ _UNIT_SUFFIX = r"(?:[kcm]?m|kmh|kph|k?gs?|[mcd]?l|[hskpwcfmgx]|hrs?|min|ms|mph|l
 _QUANTITY = (
     r"[$€£] ?\d[\d,]*|(?<![\w.,:/#])(?<!\w-)(?!(?:1[4-9]|20|21)(?!00)\d\d(?![\d,]))"
     r"(?!(?:(?<=in )|(?<=since )|(?<=from )|(?<=year ))\d{4}\b)"
-    rf"\d[\d,]*+(?:/\d+)?(?:%|(?![\w/:])(?!-\d)| ?{_UNIT_SUFFIX})"
+    rf"\d[\d,]*+(?:/\d+)?(?:%|(?![\w/:])(?!-\d)| ?{_UNIT_SUFFIX}|x(?=\d))|\b(?:in|took|takes|of) CLOCK"
 )
 
 
@@ -101,8 +101,8 @@ def _refers_back(story: str, request: str) -> bool:
     """Whether the request is about the story before it: by a pronoun, a number or a word of it, or with no new verb."""
     if not re.search(r"\d", story):
         return True
-    words = {word[:5] for word in re.findall(r"[a-z]{3,}", story)}
-    shared = any(word[:5] in words for word in re.findall(r"[a-z]{3,}", request))
+    words = {word[:4] for word in re.findall(r"[a-z]{3,}", story)}
+    shared = any(word[:4] in words for word in re.findall(r"[a-z]{3,}", request))
     return shared or found("refers_back", request) or not re.search(r"\b(?:do|does|did|can|should)\b", request)
 
 
