@@ -38,12 +38,15 @@ _NUMBER_WORDS = re.compile(
     r"|\b(?:half )?(?:a )?dozen\b"
 )
 _NUMBERED = re.compile(r"\b([a-z]+)\.? ?(?:number |no\.? |#)?\d[\d.]*(?:-\d+)?(?![\w%]|,\d| ?[+*^/=]| -)")
-_UNIT_SUFFIX = r"(?:[kcm]?m|kmh|kph|k?gs?|[mcd]?l|[hskpwcfmgx]|hrs?|min|ms|mph|lbs?|oz|ft|in|kwh?|[kmgt]i?b|[mg]hz)\b"
+_UNIT_SUFFIX = (
+    r"(?:[kcm]?m|kmh|kph|[km]?gs?|[mcd]?l|[hskpwcfmgx]|hrs?|min|ms|mph|lbs?|oz|ft|in|kwh?|[kmgt]i?b|[mg]hz)\b"
+)
 # A year is not a quantity: 1998 always, 1500 only after "in" and the like.
 _QUANTITY = (
     r"[$€£] ?\d[\d,]*|(?<![\w.,:/#])(?<!\w-)(?!(?:1[4-9]|20|21)(?!00)\d\d(?![\d,]))"
     r"(?!(?:(?<=in )|(?<=since )|(?<=from )|(?<=year ))\d{4}\b)"
-    rf"\d[\d,]*+(?:/\d+)?(?:%|(?![\w/:])(?!-\d)| ?{_UNIT_SUFFIX}|x(?=\d))|\b(?:in|took|takes|of) CLOCK"
+    rf"\d[\d,]*+(?:/\d+)?(?:%|(?![\w/:])(?!-\d)| ?{_UNIT_SUFFIX}|x(?=\d))"
+    r"|\b(?:in|took|takes|of) CLOCK|CLOCK (?:to|until|till|-) CLOCK"
 )
 
 
