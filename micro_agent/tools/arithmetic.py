@@ -10,9 +10,10 @@ from micro_agent.tools.error import ToolError
 
 Number = int | Fraction | float
 
-MAX_FACTORIAL = 12
 MAX_BITS = 3322
 """Integers of 1000 digits."""
+MAX_FACTORIAL = 449
+"""The largest whose value has no more digits than that."""
 _FRACTION_BITS = 1024
 _ROOT_BITS = 512
 _MAX_ROOT = 16
@@ -37,7 +38,7 @@ def apply(operator: str, left: Number, right: Number) -> Number:
             case _:
                 value = left % right
     except OverflowError:
-        raise _too_large() from None
+        raise too_large() from None
     return bounded(value)
 
 
@@ -48,9 +49,9 @@ def _quotient(left: Number, right: Number) -> Number:
 
 
 def factorial(value: Number) -> Number:
-    """``value!`` for whole numbers from 0 to 12."""
+    """``value!`` for whole numbers from 0 to `MAX_FACTORIAL`."""
     if not isinstance(value, int) or not 0 <= value <= MAX_FACTORIAL:
-        raise limit(f"! takes a whole number from 0 to {MAX_FACTORIAL}")
+        raise limit(f"a factorial takes a whole number from 0 to {MAX_FACTORIAL}")
     return math.factorial(value)
 
 
@@ -59,7 +60,7 @@ def power(base: Number, exponent: Number) -> Number:
     if base == 0 and exponent < 0:
         raise ToolError("DIVISION_BY_ZERO", "0 to a negative power is a division by zero")
     if base < 0 and not isinstance(exponent, int):
-        raise ToolError("OUT_OF_DOMAIN", "a negative number to a fractional power is not a real number")
+        raise out_of_domain("a negative number to a fractional power is not a real number")
     if isinstance(base, float) or isinstance(exponent, float):
         return _float_power(base, exponent)
     if isinstance(exponent, Fraction):
@@ -69,7 +70,7 @@ def power(base: Number, exponent: Number) -> Number:
     bits = max(part.bit_length() for part in base.as_integer_ratio())
     if isinstance(base, int) and exponent > 0:
         if (bits - 1) * exponent > MAX_BITS:
-            raise _too_large()
+            raise too_large()
         return bounded(base**exponent)
     if bits * abs(exponent) <= _FRACTION_BITS:
         return bounded(Fraction(base) ** exponent)
@@ -88,14 +89,16 @@ def _root_power(base: Number, exponent: Fraction) -> Number:
 
 
 def _root(value: int, degree: int) -> int | None:
-    """The ``degree``-th root of a whole number where it is whole itself (square root, else bit by bit)."""
-    if degree == 2:
+    """The ``degree``-th root of a whole number where it is whole itself (square root, else Newton's method)."""
+    if value < 2:
+        root = value
+    elif degree == 2:
         root = math.isqrt(value)
     elif value.bit_length() <= _ROOT_BITS:
-        root = 0
-        for bit in range(value.bit_length() // degree, -1, -1):
-            if (root | 1 << bit) ** degree <= value:
-                root |= 1 << bit
+        root, lower = value + 1, 1 << value.bit_length() // degree + 1
+        while lower < root:
+            root = lower
+            lower = ((degree - 1) * root + value // root ** (degree - 1)) // degree
     else:
         return None
     return root if root**degree == value else None
@@ -105,11 +108,12 @@ def _float_power(base: Number, exponent: Number) -> float:
     try:
         value = math.pow(base, exponent)
     except OverflowError:
-        raise _too_large() from None
-    return _not_vanished(value, base)
+        raise too_large() from None
+    return not_vanished(value, base)
 
 
-def _not_vanished(value: float, exact: Number) -> float:
+def not_vanished(value: float, exact: Number) -> float:
+    """``value``, the float for ``exact``, unless it is 0 and should not be."""
     if value == 0 and exact != 0:
         raise limit("the result is too close to 0 to be shown")
     return value
@@ -119,12 +123,12 @@ def bounded(value: Number) -> Number:
     """``value`` as an int where it is whole, as a float where its exact form has grown too long."""
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _too_large()
+            raise too_large()
         return value
     top, bottom = value.as_integer_ratio()
     if bottom == 1:
         if top.bit_length() > MAX_BITS:
-            raise _too_large()
+            raise too_large()
         return top
     if max(top.bit_length(), bottom.bit_length()) <= _FRACTION_BITS:
         return value
@@ -136,8 +140,18 @@ def as_float(value: Number) -> float:
     try:
         shown = float(value)
     except OverflowError:
-        raise _too_large() from None
-    return _not_vanished(shown, value)
+        raise too_large() from None
+    return not_vanished(shown, value)
+
+
+def invalid(message: str) -> ToolError:
+    """The error for what is not an expression, or can be read in two ways."""
+    return ToolError("INVALID_EXPRESSION", message)
+
+
+def out_of_domain(message: str) -> ToolError:
+    """The error for what has no value among the real numbers."""
+    return ToolError("OUT_OF_DOMAIN", message)
 
 
 def limit(message: str) -> ToolError:
@@ -145,5 +159,6 @@ def limit(message: str) -> ToolError:
     return ToolError("LIMIT_EXCEEDED", message)
 
 
-def _too_large() -> ToolError:
+def too_large() -> ToolError:
+    """The error for a value that cannot be shown."""
     return limit("the result is too large; whole numbers of up to 1000 digits are computed")
