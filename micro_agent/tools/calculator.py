@@ -13,11 +13,11 @@ def _calculator(expression: str) -> dict[str, Any]:
 
 calculator = Tool(
     "calculator",
-    "Compute an arithmetic expression exactly. Operators: + - * / // % ** ^ ( ) and ! for factorials up to 12.",
+    "Compute an arithmetic expression exactly. Operators: + - * / // % ** ^ ( ) !; functions such as sqrt, round, log.",
     {
         "type": "object",
         "properties": {
-            "expression": {"type": "string", "description": "Numbers and operators only, such as 2*(3+4) or 5!/3!."}
+            "expression": {"type": "string", "description": "Such as 2*(3+4), 5!/3!, sqrt(2) or 20% of 80."}
         },
         "required": ["expression"],
         "additionalProperties": False,

@@ -76,7 +76,7 @@ class _Parser:
             is_percentage = self._is_percentage(start)
             # Of 1 and of other percentages both readings are the same number, or there is only one.
             if is_percentage and not percentages and value != 1:
-                raise invalid(self._two_readings(operator))
+                raise invalid(self._two_readings(operator, start))
             percentages &= is_percentage
             value = apply(operator, value, right)
         return value
@@ -86,8 +86,8 @@ class _Parser:
         first, end = self.percentage
         return end == len(self.read) and start <= first and _are_signs(self.read[start:first])
 
-    def _two_readings(self, operator: str) -> str:
-        share = _normalised(self.read[self.percentage[0] :])[:40]
+    def _two_readings(self, operator: str, start: int) -> str:
+        share = _normalised(self.read[start:])[:40]
         return f"{operator} and a percentage are unclear; write * (1 {operator} {share}) or {operator} ({share})"
 
     def product(self) -> Number:
@@ -121,7 +121,7 @@ class _Parser:
         last, percentage = self.read[-1], self.percentage[1] == len(self.read)
         part = percentage or (last.kind == "number" and last.text.startswith("("))
         if not (part and not after_division) and not (before == ["/"] and not percentage):
-            raise invalid("'of' is unclear here; write it after a percentage or a fraction, as in 20% of 80, or write *")
+            raise invalid("'of' is unclear here; write it after a percentage or a fraction, as in 20% of 80")
 
     def _check_implied(self, after_division: bool) -> None:
         if after_division:

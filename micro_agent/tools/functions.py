@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from micro_agent.tools.arithmetic import (
     MAX_BITS,
@@ -77,16 +78,15 @@ def _cube_root(value: Number) -> Number:
     return -root if value < 0 else root
 
 
+def _absolute(value: Number) -> Number:
+    return abs(value)
+
+
 def _round(value: Number, digits: Number = 0) -> Number:
     """Python's `round`: half to even, on exact fractions. A negative number of digits rounds to tens."""
     if not isinstance(digits, int) or abs(digits) > _MAX_DIGITS:
         raise invalid(f"round takes a whole number of digits up to {_MAX_DIGITS}, as in round(2.345, 2)")
-    if digits == 0:
-        return round(value)
-    try:
-        return round(value, digits)
-    except OverflowError:
-        raise too_large() from None
+    return round(value, digits) if digits else round(value)
 
 
 def _log(value: Number, base: Number | None = None) -> Number:
@@ -160,18 +160,18 @@ FUNCTIONS = {
     "sqrt": _Function(_square_root),
     "cbrt": _Function(_cube_root),
     "factorial": _Function(factorial),
-    "abs": _Function(abs),
+    "abs": _Function(_absolute),
     "round": _Function(_round, 1, 2),
     "floor": _Function(math.floor),
     "ceil": _Function(math.ceil),
     "min": _Function(min, 2, None),
     "max": _Function(max, 2, None),
-    "mod": _Function(lambda left, right: apply("%", left, right), 2, 2),
+    "mod": _Function(partial(apply, "%"), 2, 2),
     "pow": _Function(power, 2, 2),
     "log": _Function(_log, 1, 2),
     "ln": _Function(_log),
-    "log2": _Function(lambda value: _log(value, 2)),
-    "log10": _Function(lambda value: _log(value, 10)),
+    "log2": _Function(partial(_log, base=2)),
+    "log10": _Function(partial(_log, base=10)),
     "exp": _real(_exp, 0, 1),
     "sin": _real(math.sin, 0, 0, periodic=True),
     "cos": _real(math.cos, 0, 1, periodic=True),

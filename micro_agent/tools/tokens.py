@@ -134,7 +134,7 @@ class _Reading:
 
     def _word(self, word: re.Match[str]) -> Token:
         sign = "".join((word["sign"] or "").lower().split())
-        if sign and (self._after_value() or sign not in FUNCTIONS and sign != "x"):
+        if sign and (self._after_value() or (sign not in FUNCTIONS and sign != "x")):
             return Token(_SIGNS[sign])
         name = (sign or word["name"]).lower().replace("_", "")
         if name in CONSTANTS:
