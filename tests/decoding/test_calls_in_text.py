@@ -288,7 +288,7 @@ def test_data_for_the_user_is_the_answer(text: str, tools: Tools) -> None:
         '{"tool": {"name": "calculator", "args": {"expression": 12',
         '{"tool": {"name": "calculator", "args": {"expression": "1+1",',
         '{"name": "calculator", "arguments": {"expression": ',
-        '{"tool": "calculator", "args": {"expression": 1+1}}',
+        '{"tool": "calculator", "args": {"expression": 1 1}}',
         '{"tool": "calculator", "args": {"expression": }}',
         '{"tool": ' + '{"a": ' * 80,
         '{"tool": ' + "[" * 70 + "]" * 70 + "}",

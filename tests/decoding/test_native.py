@@ -33,6 +33,7 @@ def read(arguments: Any, tools: Tools | None, finish: str | None = None) -> Tool
         ('```json\n{"expression": "1+1"}\n```', {"expression": "1+1"}, ["surroundings"]),
         ('{"a": 1}{"a": 1}', {"a": 1}, ["surroundings"]),
         ('{"expression": "1+1"', {"expression": "1+1"}, ["closing_brackets"]),
+        ('{"expression": 17*24}', {"expression": "17*24"}, ["unquoted_arithmetic"]),
         ('{expression: "1+1"}', {"expression": "1+1"}, ["loose_json"]),
         ('{"unknown": 1}', {"unknown": 1}, []),
     ],
@@ -112,7 +113,7 @@ def test_a_reply_has_a_form_for_the_trace() -> None:
     "reply",
     [
         ModelReply(text=""),
-        ModelReply(text='{"name": "calculator", "arguments": {"expression": 1+1}}'),
+        ModelReply(text='{"name": "calculator", "arguments": {"expression": 1 1}}'),
         ModelReply(text="So", finish_reason="length"),
         ModelReply(calls=(RawCall("calculator", "1+1"),)),
     ],

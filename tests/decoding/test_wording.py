@@ -25,10 +25,10 @@ def failed(text: str, tools: Sequence[Tool | Described] | None, finish: str | No
 
 
 def test_the_message_names_the_place_and_shows_the_form_of_the_tool_that_was_meant(tools: Sequence[Tool]) -> None:
-    found = failed('{"tool": "calculator", "args": {"expression": 1+1}}', tools)
+    found = failed('{"tool": "calculator", "args": {"expression": 1 1}}', tools)
     assert found.seen == (
         'Text that starts with \'{"tool": "calculator", "args":\' and does not parse: '
-        "expecting ',' delimiter at character 47."
+        "expecting ',' delimiter at character 48."
     )
     assert found.expected == (
         'Reply with one JSON object and nothing else: {"tool": {"name": "calculator", "args": {"expression": '
@@ -74,4 +74,4 @@ def test_a_described_tool_is_checked_like_any_other() -> None:
 def test_a_schema_that_is_none_refuses_nothing() -> None:
     odd = Described("odd", {"type": "dict", "properties": {"id": {}}})
     assert isinstance(decode_text('{"name": "odd", "arguments": {"id": 3}}', [odd]), ToolCalls)
-    assert '{"id": <value>}' in failed('{"name": "odd", "arguments": {"id": 1 + 1}}', [odd]).expected
+    assert '{"id": <value>}' in failed('{"name": "odd", "arguments": {"id": 1 1}}', [odd]).expected

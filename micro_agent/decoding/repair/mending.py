@@ -27,6 +27,7 @@ from micro_agent.decoding.repair.quotes import (
     tripled_quotes,
 )
 from micro_agent.decoding.repair.strict import Allowance, GivenTwice, Unreadable, exact, repair
+from micro_agent.decoding.repair.unquoted import arithmetic
 
 __all__ = ["Allowance", "Unreadable", "exact", "mend", "repair", "unescaped"]
 
@@ -103,6 +104,7 @@ _QUOTES: _Readers = (
     ("inner_quotes", inner_quotes),
     ("single_quotes", single_quotes),
     ("missing_quotes", missing_quotes),
+    ("unquoted_arithmetic", arithmetic),
     ("stray_signs", stray_signs),
     ("unopened", unopened),
     ("begun_again", begun_again),

@@ -60,7 +60,7 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
         ('<tool_call>rm({"path": "/"})</tool_call>', "unknown_tool"),
         ('<tool_call>{"name": "calculator", "arguments": {}}</tool_call>', "bad_arguments"),
         ('<tool_call>{"name": "calculator", "arguments": {"expression": "1+', "malformed"),
-        ('<tool_call>{"name": "calculator", "arguments": {"expression": 1+1}}</tool_call>', "malformed"),
+        ('<tool_call>{"name": "calculator", "arguments": {"expression": 1 1}}</tool_call>', "malformed"),
         ('<tool_call>{"city": "Rome"}</tool_call>', "malformed"),
         ("<tool_call>[]</tool_call>", "malformed"),
         ('<tool_call>"x"</tool_call>', "malformed"),

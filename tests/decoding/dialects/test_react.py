@@ -76,7 +76,7 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
         ("Action: Buy milk.", ("Action: Buy milk.",)),
         ("Thought: Rome.", ("Thought: Rome.",)),
         ('Action: calculator\nAction Input: {"expr', "malformed"),
-        ('Action: calculator\nAction Input: {"expression": 1+1}\nObservation: 2', "malformed"),
+        ('Action: calculator\nAction Input: {"expression": 1 1}\nObservation: 2', "malformed"),
         ('Action: calculator\nAction Input: "1+', "malformed"),
         ("Action: search_code it is", "malformed"),
         ("Action: store\nAction Input: text", "bad_arguments"),

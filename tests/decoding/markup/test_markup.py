@@ -95,7 +95,7 @@ def test_markup_that_is_only_wrapped_is_a_call(text: str, tools: Sequence[Tool])
 
 
 def test_a_fenced_call_that_names_a_tool_and_does_not_fit_is_asked_for_again(tools: Sequence[Tool]) -> None:
-    text = 'So:\n```\n<tool_call>{"name": "calculator", "arguments": {"expression": 1+1}}</tool_call>\n```\nI wait.'
+    text = 'So:\n```\n<tool_call>{"name": "calculator", "arguments": {"expression": 1 1}}</tool_call>\n```\nI wait.'
     decision = decode_text(text, tools)
     assert isinstance(decision, DecodeError)
     assert decision.reason == "malformed"
