@@ -17,10 +17,11 @@ _VALUE = re.compile(
 _SIGN = re.compile(r"[*/^%!×÷]|(?<![eE])[+-]|\bx\b|\dx\d|\bmod\b")
 
 
-def arithmetic(text: str, _: Allowance) -> Any:
+def arithmetic(text: str, allowance: Allowance) -> Any:
     """Numbers with signs between them become a text as they stand; nothing is computed."""
-    if not _SIGN.search(text):
-        raise Unreadable("no arithmetic")
+    # Behind each colon up to 300 characters may be looked at.
+    if not _SIGN.search(text) or not allowance.spend(2 * text.count(":")):
+        raise Unreadable("no arithmetic, or too many values")
     legal = legal_escapes(text)
     quoted = _VALUE.sub(_in_quotes, legal)
     return changed(tightened(quoted) if quoted != legal else None)
