@@ -391,11 +391,11 @@ def labelled(row: dict[str, Any]) -> tuple[list[Step], list[str]]:
 
 def test_values_of_own_tools_count_as_labelled() -> None:
     rows = [json.loads(line) for line in OWN_TOOLS.read_text(encoding="utf-8").splitlines()]
+    judged = [row for row in rows if implied(row["question"]) >= set(row["implied"])]
+    assert len(judged) >= 107, "of the 120; the words of the other questions imply no tool to the rule yet"
     wrong: list[str] = []
-    for row in rows:
+    for row in judged:
         steps, missing = labelled(row)
-        if not implied(row["question"]) >= set(row["implied"]):
-            continue
         verdict = finish(row["question"], row["answer"], *steps)
         wanted = verdict.wants if isinstance(verdict, Violation) else None
         if wanted != next(iter(missing), None):
