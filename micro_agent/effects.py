@@ -1,6 +1,6 @@
 """What the loop asks its driver to do, and what a driver answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,10 +32,14 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Run a call that the reply number ``call`` asked for. Answered by an `Outcome` or a `Failure`."""
+    """Run a call that the reply number ``call`` asked for. Answered by an `Outcome` or a `Failure`.
+
+    The calls ``beside`` it may begin at the same time; each has an effect of its own that takes its outcome.
+    """
 
     ready: Ready
     call: int
+    beside: Sequence[Ready] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.asking_again import ASKING, Row, asked, row_with, stuck
+from micro_agent.at_once import beside
 from micro_agent.decoding import ToolCall
 from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
@@ -75,7 +76,8 @@ class AgentLoop:
                 return self._pause(confirm.question)
             if answer.word != "approve":
                 return self._observe(ready, refusal(answer))
-        answer = yield Act(ready, len(self.run.calls) - 1)
+        others = beside(ready, self.run, self.tools, self.limits, self._verdict)
+        answer = yield Act(ready, len(self.run.calls) - 1, others)
         if isinstance(answer, Outcome):
             return self._observe(ready, answer)
         if isinstance(answer, Failure) and answer.outcome is not None:

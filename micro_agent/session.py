@@ -12,6 +12,7 @@ from math import inf
 from time import monotonic, perf_counter
 from typing import Any
 
+from micro_agent.at_once import AtOnce
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.confirming import Confirmation, word_of
 from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Planned, Question, interrupted
@@ -25,7 +26,7 @@ from micro_agent.questions import as_approved, verified
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.storage.journal import Journal
 from micro_agent.streaming import AnswerFilter
-from micro_agent.tools import Outcome, aexecute, execute
+from micro_agent.tools import Outcome
 from micro_agent.traces import TraceStore
 
 OnStep = Callable[[Step], None]
@@ -48,6 +49,7 @@ class Session:
     answer_filter: AnswerFilter | None = None
     timeout_s: float = 120.0
     cancel: Cancel = field(default_factory=Cancel)
+    at_once: AtOnce = field(default_factory=AtOnce)
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
     _approved: dict[str, Any] | None = None
@@ -65,6 +67,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the run. One that has not ended can be resumed."""
+        self.at_once.cancel()
         if self.journal is not None:
             self.journal.close()
 
@@ -142,30 +145,26 @@ class Session:
     def starting(self, effect: Act) -> Outcome | None:
         """Write down, for good, that a tool starts. Returns what stands for a call that must not be made (again)."""
         standing = self._start(effect)
-        if self.journal is not None and not self._safe(effect):
+        if self.journal is not None and not effect.ready.tool.read_only:
             self.journal.sync()
         return standing
 
     async def astarting(self, effect: Act) -> Outcome | None:
         """The same, without holding up the event loop while the disk works."""
         standing = self._start(effect)
-        if self.journal is not None and not self._safe(effect):
+        if self.journal is not None and not effect.ready.tool.read_only:
             await asyncio.to_thread(self.journal.sync)
         return standing
-
-    def _safe(self, effect: Act) -> bool:
-        return effect.ready.tool.read_only
 
     def _start(self, effect: Act) -> Outcome | None:
         ready, approved, self._approved = effect.ready, self._approved, None
         if approved is not None:
             as_approved(approved, effect.call, ready)
         if self.journal is not None:
-            if self.journal.interrupted(effect.call, ready.call_id) and not self._safe(effect):
+            changes, call = not ready.tool.read_only, (effect.call, ready.call_id)
+            if changes and self.journal.interrupted(*call):
                 return interrupted()
-            self.journal.tool_started(
-                effect.call, ready.call_id, ready.tool.name, ready.args, side_effects=not self._safe(effect), sync=False
-            )
+            self.journal.tool_started(*call, ready.tool.name, ready.args, side_effects=changes, sync=False)
         self._started = True
         return None
 
@@ -270,7 +269,7 @@ def _perform(session: Session, effect: Effect) -> Answer:
             return session.planned(result, started)
         if isinstance(effect, Confirm):
             return session.approval(effect)
-        return session.starting(effect) or execute(effect.ready.tool, effect.ready.args)
+        return session.starting(effect) or session.at_once.outcome(effect)
     except LM_ERRORS as error:
         return session.failed(error)
     except StorageError as error:
@@ -289,7 +288,7 @@ async def _aperform(session: Session, effect: Effect) -> Answer:
             return session.planned(result, started)
         if isinstance(effect, Confirm):
             return await asyncio.to_thread(session.approval, effect)
-        return await session.astarting(effect) or await aexecute(effect.ready.tool, effect.ready.args)
+        return await session.astarting(effect) or await session.at_once.aoutcome(effect)
     except LM_ERRORS as error:
         return session.failed(error)
     except StorageError as error:

@@ -49,8 +49,12 @@ class Limits:
             return None
         return self._steps(run) or self._tokens(run) or self._cost(run) or self._time(run) or self._bytes(run)
 
+    def steps_left(self, run: Run) -> int:
+        """How many more steps the run may take."""
+        return self.max_steps - sum(1 for step in run.steps if _counts(step))
+
     def _steps(self, run: Run) -> Stop | None:
-        used = sum(1 for step in run.steps if _counts(step))
+        used = self.max_steps - self.steps_left(run)
         if used < self.max_steps:
             return None
         return Stop("max_steps", f"{used} steps were taken without an answer; max_steps is {self.max_steps}")

@@ -4,7 +4,7 @@ from micro_agent.tools.adopt import as_tool
 from micro_agent.tools.arguments import check
 from micro_agent.tools.derive import tool
 from micro_agent.tools.error import ToolError
-from micro_agent.tools.execute import Outcome, aexecute, execute
+from micro_agent.tools.execute import Outcome, Underway, aexecute, execute
 from micro_agent.tools.names import resolve
 from micro_agent.tools.prepare import Ready, Refused, prepare
 from micro_agent.tools.registry import digest, load_tools, toolset
@@ -16,6 +16,7 @@ __all__ = [
     "Refused",
     "Tool",
     "ToolError",
+    "Underway",
     "aexecute",
     "as_tool",
     "check",

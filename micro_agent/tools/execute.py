@@ -14,12 +14,12 @@ from types import GeneratorType
 from typing import Any
 
 from micro_agent.callbacks import from_outside
-from micro_agent.tools.jobs import TimedOut, adone, done
+from micro_agent.tools.jobs import TimedOut, adone, begin, done
 from micro_agent.tools.outcome import Outcome, failed, is_plain, observed, outcome_of, timed_out
 from micro_agent.tools.own_tasks import own_tasks
 from micro_agent.tools.tool import Tool
 
-__all__ = ["Outcome", "aexecute", "execute"]
+__all__ = ["Outcome", "Underway", "aexecute", "execute"]
 
 _CLEANUP_S = 1.0
 
@@ -59,6 +59,28 @@ async def aexecute(tool: Tool, args: dict[str, Any]) -> Outcome:
     except TimedOut:
         observation = timed_out(tool)
     return outcome_of(observation, time.perf_counter() - started)
+
+
+class Underway:
+    """A call as `execute` makes it, of a tool with a time limit, that has begun and is waited for later."""
+
+    def __init__(self, tool: Tool, args: dict[str, Any]) -> None:
+        self._tool, self._started = tool, time.perf_counter()
+        self._begun = begin(lambda job: _shown(tool, lambda: tool.handler(**args), job.awaited))
+
+    def outcome(self) -> Outcome:
+        """Wait for it. Its time limit counts from where it began, ``latency_s`` is what it was waited for."""
+        assert self._tool.timeout_s is not None
+        waited = time.perf_counter()
+        try:
+            observation = self._begun.value(_left(self._started + self._tool.timeout_s))
+        except TimedOut:
+            observation = timed_out(self._tool)
+        return outcome_of(observation, time.perf_counter() - waited)
+
+    def cancel(self) -> None:
+        """Do not wait for it any more."""
+        self._begun.abandon()
 
 
 def _run(tool: Tool, args: dict[str, Any]) -> Any:

@@ -64,20 +64,41 @@ class Job:
                 self.cancel()
 
 
-def done(work: Work, timeout_s: float | None) -> Any:
-    """Do some work and wait for it. Raises `TimedOut`; a KeyboardInterrupt of the wait leaves the work alone."""
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A job under way that somebody is going to wait for."""
+
+    job: Job
+    working: threading.Lock
+
+    def value(self, timeout_s: float | None) -> Any:
+        """Wait for it. Raises `TimedOut`; a KeyboardInterrupt of the wait leaves the work alone."""
+        try:
+            in_time = self.working.acquire(timeout=-1 if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
+        except BaseException:
+            self.job.abandon()
+            raise
+        if not in_time:
+            self.job.abandon()
+            raise TimedOut
+        return self.job.value
+
+    def abandon(self) -> None:
+        """Do not wait for it any more: what can be ended is, if it is still at work."""
+        if self.working.locked():
+            self.job.abandon()
+
+
+def begin(work: Work) -> Begun:
+    """Begin some work in a thread."""
     working = threading.Lock()  # a bare lock: an Event costs as much again as the call of a quick tool
     working.acquire()
-    job = Job(work, working.release).start()
-    try:
-        in_time = working.acquire(timeout=-1 if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
-    except BaseException:
-        job.abandon()
-        raise
-    if not in_time:
-        job.abandon()
-        raise TimedOut
-    return job.value
+    return Begun(Job(work, working.release).start(), working)
+
+
+def done(work: Work, timeout_s: float | None) -> Any:
+    """Do some work and wait for it. Raises `TimedOut`; a KeyboardInterrupt of the wait leaves the work alone."""
+    return begin(work).value(timeout_s)
 
 
 async def adone(work: Work, timeout_s: float | None) -> Any:

@@ -30,7 +30,7 @@ class Tool:
         description: What it does, for the model.
         parameters: JSON Schema (draft 2020-12) of the arguments, an object schema. It goes on the wire as it is.
         handler: The function, sync or async. It gets the arguments as keywords and returns JSON-able data.
-        read_only: It changes nothing, so it may be run again after a crash.
+        read_only: It changes nothing, so it may be run again after a crash, and beside others in threads of their own.
         requires_confirmation: A person must agree before it runs: always, or when this function of the arguments says.
         timeout_s: Seconds that the handler may take. ``None`` calls it in the caller's thread: for pure quick ones.
         max_chars: The most characters of JSON that the model sees of a result; the middle of a longer one is cut.

@@ -1,0 +1,79 @@
+"""Calls of one reply that only read run at once. Their steps stand in the order in which the reply asked for them.
+
+The loop says which may begin beside the call it wants, and takes their outcomes one by one, each after the rules were
+asked again. What was begun and is not wanted any more is dropped: it has changed nothing. A step's time is what the run
+waited for it, so that the times of a run add up.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import islice
+from time import perf_counter
+
+from micro_agent.effects import Act, confirmation
+from micro_agent.rules import BeforeTool
+from micro_agent.rules.limits import Limits
+from micro_agent.run import Run
+from micro_agent.tools import Outcome, Ready, Tool, Underway, aexecute, execute, prepare
+from micro_agent.unsettled import unanswered
+
+MOST = 8
+"""So many calls run at once."""
+
+
+def beside(
+    ready: Ready, run: Run, tools: Mapping[str, Tool], limits: Limits, verdict: Callable[[BeforeTool], object]
+) -> tuple[Ready, ...]:
+    """The calls right behind a call that only reads which only read, too, and about which no rule has a word."""
+    found = list[Ready]()
+    for call in islice(unanswered(run), 1, MOST) if _reads(ready) else ():
+        other = prepare(tools, call, native=run.mode != "json")
+        if not isinstance(other, Ready) or not _reads(other) or any(_same(other, one) for one in (ready, *found)):
+            break
+        if confirmation(run, other) is not None or verdict(BeforeTool(other.tool.name, other.args)) is not None:
+            break
+        found.append(other)
+    return tuple(found[: limits.steps_left(run) - 1] if found else ())
+
+
+class AtOnce:
+    """The calls of one run that have begun before the loop came to them."""
+
+    def __init__(self) -> None:
+        self._begun: dict[tuple[int, str | None], Underway | asyncio.Task[Outcome]] = {}
+
+    def outcome(self, effect: Act) -> Outcome:
+        """What came of a call, begun now or before."""
+        for other in effect.beside:
+            key = effect.call, other.call_id
+            if key not in self._begun:
+                self._begun[key] = Underway(other.tool, other.args)
+        begun = self._begun.pop((effect.call, effect.ready.call_id), None)
+        return begun.outcome() if isinstance(begun, Underway) else execute(effect.ready.tool, effect.ready.args)
+
+    async def aoutcome(self, effect: Act) -> Outcome:
+        """The same on the running event loop."""
+        for other in effect.beside:
+            key = effect.call, other.call_id
+            if key not in self._begun:
+                self._begun[key] = asyncio.create_task(aexecute(other.tool, other.args))
+        begun = self._begun.pop((effect.call, effect.ready.call_id), None)
+        if not isinstance(begun, asyncio.Task):
+            return await aexecute(effect.ready.tool, effect.ready.args)
+        waited = perf_counter()
+        return replace(await begun, latency_s=perf_counter() - waited)
+
+    def cancel(self) -> None:
+        """Wait for none of them any more."""
+        while self._begun:
+            self._begun.popitem()[1].cancel()
+
+
+def _reads(ready: Ready) -> bool:
+    """Whether a call may begin before its turn. One without a time limit runs in the caller's own thread."""
+    return ready.tool.read_only and ready.tool.timeout_s is not None
+
+
+def _same(one: Ready, other: Ready) -> bool:
+    return (one.tool.name, one.args) == (other.tool.name, other.args)
