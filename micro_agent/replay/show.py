@@ -10,6 +10,7 @@ from typing import Any
 
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.printable import printable
+from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
 from micro_agent.traces import Record, read_records
 
@@ -36,16 +37,19 @@ def record_of(path: str | Path, index: int = -1) -> Run:
 
 
 def describe(run: Run) -> Iterator[str]:
-    """The run as lines of text: question, steps, answer, how it ended and what it took."""
+    """The run as lines of text: question, steps with what was repaired, answer, how it ended and what it took."""
     yield f"Run {run.id}  {run.ts}"
     yield f"{run.provider or 'unknown'} {run.model or 'unknown'}, {run.mode or 'unknown'} mode" + _instead(run)
     yield ""
     yield f"Question: {run.question}"
     yield ""
+    replies = Replies(run)
     for number, step in enumerate(run.steps, 1):
-        yield from _step(number, step)
+        yield from _step(number, step, replies)
+        yield ""
     if run.answer is not None:
         yield f"Answer: {run.answer}"
+        yield from replies.last()
     if run.confirmation is not None:
         yield f"Waits for confirmation of: {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
         if run.confirmation.get("sha256") is None:
@@ -100,16 +104,16 @@ def _fault(record: Record) -> str:
     return f"line {record.line_number}: {record.fault}" if record.line_number else str(record.fault)
 
 
-def _step(number: int, step: Step) -> Iterator[str]:
+def _step(number: int, step: Step, replies: Replies) -> Iterator[str]:
     took = "" if step.latency_s is None else f"  ({step.latency_s:.3f} s)"
     yield f"{number}. {step.tool}{took}"
+    yield from replies.at(step.call)
     if step.args:
         yield indent(_cut(_text(step.args), _LONGEST), "     ")
     if step.observation is not None:
         yield indent(_cut(_text(step.observation), _LONGEST), "  -> ", predicate=lambda line: True)
     for coercion in step.coercions:
         yield f"     read as: {_text(coercion)}"
-    yield ""
 
 
 def _instead(run: Run) -> str:

@@ -112,3 +112,48 @@ def test_statistics_count_and_keep_the_unknown_unknown() -> None:
     assert statistics([run("final", None, 1.0), run("final", 6, 2.0)])["input_tokens"] is None
     nothing = statistics([])
     assert (nothing["runs"], nothing["median_latency_s"], nothing["cost_usd"]) == (0, None, 0)
+
+
+def test_a_reply_that_was_repaired_is_shown_with_the_step_that_was_made_of_it() -> None:
+    said = "Sure!\n{'name': 'add', 'arguments': {'a': 1, \"b\": 2}"
+    lm = ScriptedLM([text(said), text("<think>easy</think>Three.")])
+    lines = list(describe(MicroAgent(tools=[add], lm=lm, rules=[]).ask("How much?")))
+    step = lines.index(next(line for line in lines if line.startswith("1. add  (")))
+    assert lines[step + 1 : step + 5] == [
+        "     read from the text: Sure! {'name': 'add', 'arguments': {'a': 1, \"b\": 2}",
+        "     repaired: closing_brackets, python_literal",
+        '     {"a": 1, "b": 2}',
+        "  -> 3",
+    ]
+
+
+def test_a_reply_that_could_not_be_read_is_shown_with_what_the_model_was_told() -> None:
+    lm = ScriptedLM([text('{"name": "add", "arguments": {"a": 1 1}}'), text(""), text("Three.")])
+    lines = list(describe(MicroAgent(tools=[add], lm=lm, rules=[]).ask("How much?")))
+    step = lines.index("1. ⛔️malformed_decision")
+    assert lines[step + 1] == '     the reply: {"name": "add", "arguments": {"a": 1 1}}'
+    assert lines[lines.index("2. ⛔️no_action") + 1] == "     the reply: nothing"
+
+
+def test_native_arguments_that_were_repaired_are_shown_as_they_came() -> None:
+    lm = ScriptedLM([call("add", "{'a': 1, 'b': 2}"), text("Three.")])
+    lines = list(describe(MicroAgent(tools=[add], lm=lm, rules=[]).ask("How much?")))
+    step = lines.index(next(line for line in lines if line.startswith("1. add  (")))
+    assert lines[step + 1] == "     the reply: add {'a': 1, 'b': 2}"
+    assert lines[step + 2].startswith("     repaired: ")
+
+
+def test_an_answer_that_was_repaired_is_shown_as_it_came_and_a_long_one_is_cut() -> None:
+    lm = ScriptedLM([text('{"final": {"answer": "' + "Three. " * 200 + '"}')], mode="json")
+    lines = list(describe(MicroAgent(tools=[add], lm=lm, rules=[]).ask("How much?")))
+    reply = next(line for line in lines if line.startswith("     the reply: "))
+    assert reply.startswith('     the reply: {"final": {"answer": "Three. Three. ')
+    assert reply.endswith("…")
+    assert lines[lines.index(reply) + 1].startswith("     repaired: ")
+
+
+def test_two_calls_of_one_reply_show_it_once() -> None:
+    two = '[{"name": "add", "arguments": {"a": 1, "b": 2}}, {"name": "add", "arguments": {"a": 3, "b": 4}}'
+    lm = ScriptedLM([text(two), text("Three and seven.")])
+    lines = list(describe(MicroAgent(tools=[add], lm=lm, rules=[]).ask("How much?")))
+    assert sum(two in line for line in lines) == 1
