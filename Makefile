@@ -23,7 +23,9 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Answer one question offline, without a model
+demo: $(READY) ## Play a scripted weak model and show the replay; then one question, offline
+	@$(BIN)/python -m micro_agent.testing.demo
+	@printf '\n$$ micro-agent ask --provider mock "What is 2*(3+5)?"\n'
 	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
 
 test: $(READY) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
