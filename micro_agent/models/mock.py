@@ -1,19 +1,21 @@
 """The mock provider: rules instead of a model, for trying things offline. It knows arithmetic and the time only.
 
 It sees what a model sees (instructions, messages, tools) and nothing else. It calls ``calculator`` and ``now`` and says
-what they gave; it computes nothing itself.
+what they gave. It computes nothing itself, but for counting a day or two from today.
 """
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from datetime import date, timedelta
 from typing import Any, Self
 
 from dspy import LMError, lm15
 
 from micro_agent.models import scope
 from micro_agent.models.identity import Traits
+from micro_agent.models.mock_everyday import NEXT_STEP, talk
 from micro_agent.models.mock_questions import Wanted, understood
 from micro_agent.run import Mode
 
@@ -21,6 +23,7 @@ _OBSERVATION = re.compile(r"Tool \[([^\]]*)\] output:\n(.*)", re.DOTALL)
 _OF_THE_LOOP = ("Policy: ", "Format: ", "Note: ")
 _REFUSED = re.compile(r'\{"error": "(VALIDATION_FAILED|UNKNOWN_TOOL)"')
 """The result of a call that was not run, so that it is made again."""
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")  # whatever the locale
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)")
 
 Observed = tuple[str, str]
@@ -46,15 +49,17 @@ class MockEngine(Traits):
     supported_params = frozenset({"tools", "tool_choice", "response_format"})
 
     def complete(self, request: lm15.Request) -> lm15.Response:
-        """The next call that the question needs, or the answer once all of them were observed.
+        """The next call that the question needs, or the answer: once all of them were observed, or if none is needed.
 
         Raises:
             MockRefused: No rule fits the question, or the tool for it is not offered.
         """
         question, observed = _transcript(request)
+        if (told := talk(question)) is not None:
+            return _response(_said(told, request), request)
         wanted = understood(question)
         if not wanted:
-            raise MockRefused("it does not understand this question")
+            raise MockRefused(f"it does not understand this question; {NEXT_STEP}")
         _require_offered(wanted, request)
         seen = _paired(wanted, observed)
         missing = wanted[len(seen)] if len(seen) < len(wanted) else None
@@ -157,7 +162,10 @@ def _called(call: Wanted, request: lm15.Request) -> dict[str, Any]:
 
 
 def _answered(wanted: list[Wanted], seen: list[str], request: lm15.Request) -> dict[str, Any]:
-    answer = " ".join(map(_sentence, wanted, seen))
+    return _said(" ".join(map(_sentence, wanted, seen)), request)
+
+
+def _said(answer: str, request: lm15.Request) -> dict[str, Any]:
     final = {"final": {"answer": answer}}
     return {"content": answer if _native(request) else json.dumps(final, ensure_ascii=False)}
 
@@ -173,9 +181,25 @@ def _sentence(call: Wanted, text: str) -> str:
         return f"I could not {failed}: {value.get('message') or value['error']}"
     if call.tool == "calculator":
         return f"The answer is {_number(value)}."
-    moment = _MOMENT.search(text)
+    return _moment(call, text)
+
+
+def _moment(call: Wanted, text: str) -> str:
     zone = {"utc": "UTC", "local": "local time"}.get(call.args["timezone"], f"({call.args['timezone']})")
-    return f"It is {moment[1]} {moment[2]} {zone}." if moment else f"It is {text}."
+    moment = _MOMENT.search(text)
+    try:
+        today, minute = date.fromisoformat(moment[1] if moment else ""), moment and moment[2]
+        other = today + timedelta(call.days)
+    except (ValueError, OverflowError):  # the clock is somebody's own
+        return f"It is {text}."
+    if not call.days:
+        return f"It is {_day(today) if call.weekday else today} {minute} {zone}."
+    name = {-1: "yesterday was", 1: "tomorrow is"}.get(call.days, "the day after tomorrow is")
+    return f"Today is {_day(today)} {zone}; {name} {_day(other)}."
+
+
+def _day(day: date) -> str:
+    return f"{_WEEKDAYS[day.weekday()]}, {day}"
 
 
 def _number(value: Any) -> str:

@@ -14,6 +14,8 @@ from itertools import accumulate
 from typing import Any
 from zoneinfo import available_timezones
 
+from micro_agent.models.mock_everyday import as_sums
+
 _MAX_CHARS = 500
 
 _WORDS: dict[str, Any] = json.loads(files("micro_agent.models").joinpath("mock_words.json").read_text("utf-8"))
@@ -77,6 +79,9 @@ _TIME = re.compile(
     r"\b(?:date and time|time and date|day of the week|time ?stamp|time|date|weekday|day|month|year|hour|clock)\b"
 )
 _NOW = re.compile(r"(?:what(?:'s| is) )?(?:today|now)[ .?!]*")
+_WEEKDAY = re.compile(r"\b(?:weekday|day)\b")
+_DAYS = {"day after tomorrow": 2, "tomorrow": 1, "yesterday": -1}
+_DAY = re.compile(rf"\b(?:the )?({'|'.join(_DAYS)})(?:'s)?\b")
 _PLACE = re.compile(rf"\b(?:{'|'.join(_PLACES)})\b|\b[a-z]+(?:/[a-z_+-]+[0-9]*)+")
 
 _IN_EXPRESSION = re.compile(r" |\d+(?:\.\d+)?(?:e[+-]?\d+)?|\*\*|//|[-+*/%^()!]")
@@ -89,27 +94,37 @@ class Wanted:
 
     tool: str
     args: dict[str, Any]
+    days: int = 0
+    """Of `now`: the day that is asked for, counted from today."""
+    weekday: bool = False
+    """Of `now`: whether the day of the week is asked for."""
 
 
 def understood(question: str) -> list[Wanted]:
     """The calls that ``question`` asks for, in its order; empty when it is not understood as a whole."""
     text = " ".join(question.translate(_SYMBOLS).lower().split())
-    if len(text) > _MAX_CHARS or "@" in text or re.search(r"\d{4}-\d\d-\d\d", text):
+    if len(text) > _MAX_CHARS or "@" in text:
+        return []
+    text = as_sums(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", _NUMBER_WORDS.sub(_number, text)))
+    if re.search(r"\d{4}-\d\d-\d\d", text):
         return []
     text, zones = _take_places(text)
-    text = _TIME.sub("@", text)
+    day = _DAY.search(text)
+    clock = [
+        Wanted("now", {"timezone": zone}, _DAYS[day[1]] if day else 0, bool(day or _WEEKDAY.search(text)))
+        for zone in dict.fromkeys(zones or ["utc"])
+    ]
+    text = _TIME.sub("@", _DAY.sub("@", text))
     parts = _parts(_symbolic(text))
     if parts is None:
         return []
     if "@" not in parts and (_NOW.fullmatch(text) or (zones and "now" in text.split())):
         parts.append("@")
-    return [call for part in dict.fromkeys(parts) for call in _calls(part, zones)]
+    return [call for part in dict.fromkeys(parts) for call in (clock if part == "@" else [_calculation(part)])]
 
 
-def _calls(part: str, zones: list[str]) -> list[Wanted]:
-    if part != "@":
-        return [Wanted("calculator", {"expression": part})]
-    return [Wanted("now", {"timezone": zone}) for zone in dict.fromkeys(zones or ["utc"])]
+def _calculation(expression: str) -> Wanted:
+    return Wanted("calculator", {"expression": expression})
 
 
 def _take_places(text: str) -> tuple[str, list[str]]:
@@ -132,8 +147,7 @@ def _iana() -> dict[str, str]:
 
 
 def _symbolic(text: str) -> str:
-    """Number words and worded operations as symbols, from the inside out."""
-    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", _NUMBER_WORDS.sub(_number, text))
+    """Worded operations as symbols, from the inside out."""
     before = ""
     while text != before:  # ends: each change below takes at least one word or percent sign away
         before = text

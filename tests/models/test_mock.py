@@ -13,6 +13,7 @@ from dspy.lm15 import FunctionTool, Message, Request, Response, TextPart, ToolCa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from micro_agent import MicroAgent, configure_lm
 from micro_agent.models.mock import MockEngine, MockRefused
 from micro_agent.models.mock_questions import understood
 from micro_agent.models.scope import CallScope, calling
@@ -192,6 +193,54 @@ def test_anything_else_is_refused(mode: Mode) -> None:
     with pytest.raises(MockRefused, match="is not a model, it knows arithmetic and the time only") as caught:
         MockEngine().complete(request([Message.user("Who painted the Mona Lisa?")], mode))
     assert caught.value.code == "MOCK_REFUSED"
+    assert "`ollama pull llama3.2:3b`, then `micro-agent ask --provider ollama --model llama3.2:3b" in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("question", "begins"),
+    [
+        ("hello", "Hello. Ask me something like "),
+        ("Hi there!", "Hello. Ask me something like "),
+        ("What can you do?", "I am not a model but a few rules"),
+        ("hey, who are you", "I am not a model but a few rules"),
+        ("help", "I am not a model but a few rules"),
+    ],
+)
+def test_a_greeting_and_a_question_about_itself_need_no_tool(question: str, begins: str, mode: Mode) -> None:
+    calls, answer = run(question, mode, observed)
+    assert calls == []
+    assert answer.startswith(begins)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("question", "zone", "answer"),
+    [
+        ("What weekday is it?", "utc", "It is Saturday, 2026-11-21 21:40 UTC."),
+        ("What day is it in Tokyo?", "Asia/Tokyo", "It is Saturday, 2026-11-21 21:40 (Asia/Tokyo)."),
+        ("What weekday is tomorrow?", "utc", "Today is Saturday, 2026-11-21 UTC; tomorrow is Sunday, 2026-11-22."),
+        ("What day was yesterday", "utc", "Today is Saturday, 2026-11-21 UTC; yesterday was Friday, 2026-11-20."),
+        (
+            "the day after tomorrow?", "utc",
+            "Today is Saturday, 2026-11-21 UTC; the day after tomorrow is Monday, 2026-11-23.",
+        ),
+    ],
+)  # fmt: skip
+def test_another_day_is_counted_from_what_the_clock_gave(question: str, zone: str, answer: str, mode: Mode) -> None:
+    assert run(question, mode, observed) == ([("now", zone)], answer)
+
+
+@pytest.mark.parametrize("iso", ["9999-12-31T00:00", "2026-13-45 10:00"])
+def test_a_moment_that_no_day_can_be_counted_from_is_quoted(iso: str) -> None:
+    assert run("What weekday is tomorrow?", "native", always(iso))[1] == f'It is "{iso}".'
+
+
+def test_the_rules_find_nothing_to_add_to_its_answers() -> None:
+    agent = MicroAgent(lm=configure_lm("mock"), traces=None)
+    for question in ("What weekday is tomorrow?", "How many minutes are in 3.5 days?", "hello", "What can you do?"):
+        answered = agent.ask(question)
+        assert (answered.status, answered.answer) == ("completed", answered.model_answer), question
 
 
 def test_without_its_tool_a_question_is_refused() -> None:
@@ -222,7 +271,7 @@ def test_dspy_takes_it_sync_async_and_streamed() -> None:
 
     assert [event.type for event in engine.stream(asked)] == asyncio.run(streamed())
     with pytest.raises(dspy.LMError) as caught:
-        lm("hello")
+        lm("Who painted the Mona Lisa?")
     assert caught.value.code == "MOCK_REFUSED"
 
 
@@ -270,6 +319,21 @@ def test_no_tokens_are_made_up() -> None:
         ("17 mod 5", "17 % 5"),
         ("remainder when 17 is divided by 5", "17 % 5"),
         ("Now, what is 15 times 4?", "15 * 4"),
+        ("How many minutes are in 3.5 days?", "3.5 * 1440"),
+        ("How many seconds are there in a week?", "1 * 604800"),
+        ("90 minutes in hours", "90 / 60"),
+        ("Convert 36 hours into days", "36 / 24"),
+        ("ten days in weeks", "10 / 7"),
+        ("What is a 15% tip on 48.50?", "15 * 48.50 / 100"),
+        ("How much is a 20 percent tip on a $60 bill?", "20 * 60 / 100"),
+        ("tip of 18% on 1,200 euros", "18 * 1200 / 100"),
+        ("What is 20% off 80 dollars?", "80 * (100 - 20) / 100"),
+        ("Split 126 dollars among 4 people", "126 / 4"),
+        ("Split a bill of 126 evenly between three friends", "126 / 3"),
+        ("share 90 by 4", "90 / 4"),
+        ("days between 2026-03-01 and 2026-05-10", "739746 - 739676"),
+        ("How many days are there between 2026-05-10 and 2026-03-01?", "739746 - 739676"),
+        ("the number of days from 2024-02-28 to 2024-03-01", "738946 - 738944"),
     ],
 )
 def test_arithmetic_is_understood(question: str, expression: str) -> None:
@@ -300,6 +364,8 @@ def test_time_is_understood(question: str, zones: list[str]) -> None:
         "", "?", "7", "What is 7?", "hello", "What is the derivative of x^2 + 3*x?", "2(3+4)", "2+", "(2+3", "007 + 1",
         "What is the time complexity of quicksort?", "What does 24/7 mean?", "Which standard describes 2024-05-01?",
         "What is @ + 1?", "What is in Paris?", "time in Mordor/Doom", "2 + 2 = 5", "1+" * 300 + "1", "1, 2",
+        "How many minutes are in days?", "days between 2026-02-30 and 2026-03-01", "Is tomorrow a holiday?",
+        "How do I split a string by 4 characters?", "Is a 15% tip on 48.50 polite?", "How many days until 2026-12-24?",
     ],
 )  # fmt: skip
 def test_what_is_not_understood_as_a_whole_is_not_understood(question: str) -> None:
