@@ -96,4 +96,5 @@ def _need_extra() -> None:
 
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
-            raise ConfigurationError(f'{package} is not installed: pip install "micro-agent[server]"')
+            told = "install the extra, with pip install '.[server]' in a checkout of micro-agent"
+            raise ConfigurationError(f"{package} is not installed: {told}")

@@ -77,7 +77,10 @@ def render(
 def _require_extra() -> None:
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
-        raise ConfigurationError(f'the report needs {", ".join(missing)}: pip install "micro-agent[report]"')
+        told = f"the report needs {', '.join(missing)}"
+        raise ConfigurationError(
+            f"{told}: install the extra, with pip install '.[report]' in a checkout of micro-agent"
+        )
 
 
 def _write(out: Path, page: Iterable[str]) -> None:

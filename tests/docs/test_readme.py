@@ -1,0 +1,49 @@
+"""The README's own tool on Ollama, as it stands there, against a server that plays Ollama."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from micro_agent.testing import ModelServer, decision, final
+from tests.docs.test_docs import ROOT, Block, blocks
+
+MODEL, QUESTION = "llama3.2:3b", "How many lamps are in shop 2?"
+SAID = (decision("stock", {"product": "lamp", "shop": "2"}), final("There are 48 lamps in shop 2."))
+
+
+def block(beginning: str) -> Block:
+    """The first block of the README that holds this text."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return next(found for found in blocks(readme) if beginning in found.content)
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command where the README's file of tools is, with a scripted Ollama as the local one."""
+    (folder / "my_tools.py").write_text(block("# my_tools.py").content + "\n", encoding="utf-8")
+    with ModelServer(SAID, models=[MODEL]) as server:
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        env = {"PATH": path, "HOME": str(folder / "home"), "LANG": "C.UTF-8", "OLLAMA_HOST": server.url}
+        return subprocess.run(
+            command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+
+
+def test_the_own_tool_answers_in_python(tmp_path: Path) -> None:
+    code = block('configure_lm("ollama"').content
+    assert QUESTION in code
+    done = run([sys.executable, "-c", code], tmp_path)
+    assert done.stdout == "completed There are 48 lamps in shop 2.\n", done.stderr
+
+
+def test_the_own_tool_answers_on_the_command_line(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "micro_agent", "ask", "--help"], capture_output=True, text=True, check=True
+    )
+    if "--tools" not in told.stdout:
+        pytest.skip("ask does not take --tools yet")
+    done = run(["bash", "-c", block("--tools my_tools.py").content], tmp_path)
+    assert done.stdout == "There are 48 lamps in shop 2.\n", done.stderr
