@@ -130,5 +130,7 @@ def test_options_and_environment_reach_the_server(
 
 def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(ConfigurationError, match=r'uvicorn is not installed: pip install "micro-agent\[server\]"'):
+    with pytest.raises(
+        ConfigurationError, match=r"uvicorn is not installed: install the extra, with pip install '\.\[server\]' in"
+    ):
         app(["serve"], standalone_mode=False)

@@ -1,17 +1,23 @@
 """The README's own tool on Ollama, as it stands there, against a server that plays Ollama."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from micro_agent.testing import ModelServer, decision, final
+from micro_agent.testing import ModelServer, Received, Reply, decision, final
 from tests.docs.test_docs import ROOT, Block, blocks
 
 MODEL, QUESTION = "llama3.2:3b", "How many lamps are in shop 2?"
-SAID = (decision("stock", {"product": "lamp", "shop": "2"}), final("There are 48 lamps in shop 2."))
+
+
+def said(request: Received) -> Reply:
+    """The tool is called until its result is there."""
+    found = any("Tool [stock] output:\n48" in message["content"] for message in request.messages)
+    return final("There are 48 lamps in shop 2.") if found else decision("stock", {"product": "lamp", "shop": "2"})
 
 
 def block(beginning: str) -> Block:
@@ -23,7 +29,7 @@ def block(beginning: str) -> Block:
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command where the README's file of tools is, with a scripted Ollama as the local one."""
     (folder / "my_tools.py").write_text(block("# my_tools.py").content + "\n", encoding="utf-8")
-    with ModelServer(SAID, models=[MODEL]) as server:
+    with ModelServer(said, models=[MODEL]) as server:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         env = {"PATH": path, "HOME": str(folder / "home"), "LANG": "C.UTF-8", "OLLAMA_HOST": server.url}
         return subprocess.run(
@@ -47,3 +53,9 @@ def test_the_own_tool_answers_on_the_command_line(tmp_path: Path) -> None:
         pytest.skip("ask does not take --tools yet")
     done = run(["bash", "-c", block("--tools my_tools.py").content], tmp_path)
     assert done.stdout == "There are 48 lamps in shop 2.\n", done.stderr
+
+
+def test_nobody_is_told_to_install_what_somebody_else_has_published_under_this_name() -> None:
+    told = re.compile(r"(?:pip|uv tool|pipx) install [\"']?micro-agent")
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "micro_agent").rglob("*.py")]
+    assert [path.name for path in files if told.search(path.read_text(encoding="utf-8"))] == []
