@@ -1,5 +1,7 @@
 """Rules: what a prompt can only ask for, checked in Python. One predicate a file; limits are one that always holds."""
 
+import os
+
 from micro_agent.rules.verdict import (
     AfterStep,
     Amend,
@@ -33,7 +35,13 @@ __all__ = [
 
 
 def default_rules() -> list[Rule]:
-    """The rules of an agent that names none: tools used, answers given, calls retold, errors and calls repeated."""
+    """The rules of an agent that names none: tools used, answers given, calls retold, errors and calls repeated.
+
+    Raises:
+        ConfigurationError: ``REQUIRED_TOOLS_WORDS`` names a file that cannot be used.
+    """
     from micro_agent.rules import no_answer, repeated_errors, repetition, required_tools, retold
 
-    return [required_tools.check, no_answer.check, retold.check, repeated_errors.check, repetition.check]
+    path = os.environ.get("REQUIRED_TOOLS_WORDS")
+    required = required_tools.with_words(path) if path else required_tools.check
+    return [required, no_answer.check, retold.check, repeated_errors.check, repetition.check]

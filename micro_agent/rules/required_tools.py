@@ -6,16 +6,18 @@ unless the answer tells what a tool of the user's own gave. A value that the mod
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
 from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, counts_from_now, implied
 from micro_agent.rules.own_values import moment_told, number_of, number_told
-from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Verdict, Violation
+from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Rule, Verdict, Violation
+from micro_agent.rules.words import Words, words
 from micro_agent.run import POLICY_VIOLATION, Run, Step
 from micro_agent.usage import NEVER_RAN
 
-__all__ = ["check", "holds_last_value", "implied", "last_observation"]
+__all__ = ["check", "holds_last_value", "implied", "last_observation", "with_words"]
 
 # A model must be able to report that something cannot be computed, so failed calls count from this number on.
 _FAILURES_THAT_COUNT = 2
@@ -31,31 +33,49 @@ _BUILT_IN = frozenset({CALCULATOR, NOW})
 _ARGUMENTS = {CALCULATOR: '{"expression": "<the arithmetic>"}', NOW: '{"timezone": "utc"}'}
 
 
-def check(run: Run, event: Event) -> Verdict | None:
+def with_words(path: str | Path) -> Rule:
+    """The rule for questions in another language than English.
+
+    Args:
+        path: A file of its words, see docs/required-tools.md. It stands in the place of the English one.
+
+    Raises:
+        ConfigurationError: The file cannot be used.
+    """
+    language = words(path)
+
+    def rule(run: Run, event: Event) -> Verdict | None:
+        return check(run, event, language)
+
+    return rule
+
+
+def check(run: Run, event: Event, language: Words | None = None) -> Verdict | None:
     """Refuse to finish without the implied tools; append their last value when the answer leaves it out.
 
     Args:
         run: The run so far.
         event: Anything but `BeforeFinish` gives ``None``. A tool that is not among its ``tools`` is not asked for.
+        language: The words of the question's language; ``None`` is English.
     """
     if not isinstance(event, BeforeFinish) or event.tools.isdisjoint(_ARGUMENTS):
         return None
-    required = implied(run.question) & event.tools
+    required = implied(run.question, language) & event.tools
     # The clock first: what is computed from it comes after.
     for tool in (NOW, CALCULATOR):
-        if tool in required and not _used(run.steps, tool) and not _told_by_another(run, tool, event.answer):
+        if tool in required and not _used(run.steps, tool) and not _told_by_another(run, tool, event.answer, language):
             return Violation(_missing(run, tool), wants=tool)
-    left_out = [_left_out(run, tool, event.answer) for tool in (CALCULATOR, NOW) if tool in required]
+    left_out = [_left_out(run, tool, event.answer, language) for tool in (CALCULATOR, NOW) if tool in required]
     answer = " ".join(text for text in (event.answer if event.answer.strip() else "", *left_out) if text)
     return Amend(answer) if any(left_out) else None
 
 
-def _told_by_another(run: Run, tool: str, answer: str) -> bool:
+def _told_by_another(run: Run, tool: str, answer: str, language: Words | None) -> bool:
     """Whether the answer tells what a tool of the user's own gave, so that ``tool`` is not needed for it.
 
     What is counted from the present is one value: a number, or a moment that was computed.
     """
-    either = counts_from_now(run.question)
+    either = counts_from_now(run.question, language)
     if (tool == CALCULATOR or either) and number_told(run, answer, but=_BUILT_IN):
         return True
     return (tool == NOW or either) and moment_told(run, answer, but=_BUILT_IN, computed=tool == CALCULATOR)
@@ -91,7 +111,7 @@ def holds_last_value(run: Run, tool: str, answer: str) -> bool | None:
     return None if known is None else not _left_out(run, tool, answer)
 
 
-def _left_out(run: Run, tool: str, answer: str) -> str:
+def _left_out(run: Run, tool: str, answer: str, language: Words | None = None) -> str:
     """``(calculator: 16)`` when the tool's last value is not in the answer, else nothing."""
     last = last_observation(run, tool)
     if tool == CALCULATOR:
@@ -99,7 +119,7 @@ def _left_out(run: Run, tool: str, answer: str) -> str:
         return "" if value is None or holds_number(answer, value) else f"(calculator: {value!r})"
     seen = _seen(last)
     moment = _moment(seen)
-    if moment is None or _moment_in(answer, moment, run.question) or _unix_in(answer, seen.get("unix")):
+    if moment is None or _moment_in(answer, moment, run.question, language) or _unix_in(answer, seen.get("unix")):
         return ""
     return f"(now: {moment:%Y-%m-%d %H:%M} {_zone(seen, moment)})"
 
@@ -117,8 +137,8 @@ def _moment(seen: dict[str, Any]) -> datetime | None:
     return None
 
 
-def _moment_in(answer: str, moment: datetime, question: str) -> bool:
-    return holds_moment(answer, moment) or (asks_weekday(question) and holds_weekday(answer, moment))
+def _moment_in(answer: str, moment: datetime, question: str, language: Words | None) -> bool:
+    return holds_moment(answer, moment) or (asks_weekday(question, language) and holds_weekday(answer, moment))
 
 
 def _unix_in(answer: str, unix: object) -> bool:

@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micro_agent.rules.required_tools import check, implied
+from micro_agent import MicroAgent
+from micro_agent.errors import ConfigurationError
+from micro_agent.rules.required_tools import check, implied, with_words
 from micro_agent.rules.verdict import Amend, BeforeFinish, BeforePlan, Verdict, Violation
-from micro_agent.run import VALIDATION_ERROR, Run, Step
+from micro_agent.rules.words import words
+from micro_agent.run import POLICY_VIOLATION, VALIDATION_ERROR, Run, Step
+from micro_agent.testing import ScriptedLM, call, text
 
 QUESTIONS = Path(__file__).with_name("required_tools_questions.jsonl")
-UNSEEN = Path(__file__).with_name("required_tools_unseen.jsonl")
-"""Labelled questions that were not looked at while the rule was made: its patterns are not to be fitted to them."""
+UNSEEN = [Path(__file__).with_name(f"required_tools_{name}.jsonl") for name in ("unseen", "judge")]
+"""Labelled questions that were not looked at while the rule was made: its words are not to be fitted to them."""
 OWN_TOOLS = Path(__file__).with_name("own_tools.jsonl")
 BOTH = frozenset({"calculator", "now"})
 NOW_SEEN = {
@@ -29,15 +33,15 @@ NOW_SEEN = {
 
 def figures(rows: list[dict[str, Any]], tools: frozenset[str]) -> tuple[float, float]:
     """Precision and recall over these tools, micro-averaged."""
-    wanted = [(row["id"], tool) for row in rows for tool in row["tools"] if tool in tools]
-    named = [(row["id"], tool) for row in rows for tool in implied(row["question"]) if tool in tools]
+    wanted = [(at, tool) for at, row in enumerate(rows) for tool in row["tools"] if tool in tools]
+    named = [(at, tool) for at, row in enumerate(rows) for tool in implied(row["question"]) if tool in tools]
     right = len(set(wanted) & set(named))
     return right / len(named), right / len(wanted)
 
 
 def test_the_labelled_questions() -> None:
     rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == 524
+    assert len(rows) == 724
     for row in rows:
         if sorted(implied(row["question"])) != sorted(row["tools"]):
             print(sorted(row["tools"]), sorted(implied(row["question"])), row["question"])  # noqa: T201 - the misses
@@ -47,12 +51,84 @@ def test_the_labelled_questions() -> None:
         assert recall >= 0.97, sorted(tools)
 
 
-def test_the_unseen_questions() -> None:
-    rows = [json.loads(line) for line in UNSEEN.read_text(encoding="utf-8").splitlines()]
+@pytest.mark.parametrize(("path", "floors"), list(zip(UNSEEN, [(0.94, 0.87), (0.97, 0.889)], strict=True)))
+def test_the_unseen_questions(path: Path, floors: tuple[float, float]) -> None:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     precision, recall = figures(rows, BOTH)
-    print(f"unseen: precision {precision:.3f}, recall {recall:.3f}")  # noqa: T201 - what README quotes
-    assert precision >= 0.93
-    assert recall >= 0.73
+    print(f"{path.stem}, {len(rows)} questions: precision {precision:.3f}, recall {recall:.3f}")  # noqa: T201 - for README
+    assert precision >= floors[0]
+    assert recall >= floors[1]
+
+
+GERMAN = """
+number: zwei, drei, fünf, zwölf
+article: ein, eine, einen
+percent: "%, prozent"
+units: {length: "km, meter, meilen", time: "minuten, stunden, tage, tagen, wochen"}
+operator: plus, minus, mal, geteilt durch
+of: von
+convert_to: in
+how_many: wie viel, wie viele, wie weit
+quantity: kostet, kosten, summe
+refers: sie, er, das, noch
+what: was, welcher
+be: ist, sind
+it: es, wir
+place: tag, datum, uhrzeit
+stamp: datum, uhrzeit
+now: heute, jetzt, aktuelle
+feast: weihnachten, ostern
+until: bis
+clock_phrase: wie spät ist es
+explain: warum, wie funktioniert
+text_task: übersetze, kürze
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "tools"),
+    [
+        ("Was ist fünf mal zwölf?", {"calculator"}),
+        ("Wie viel ist 19 % von 250?", {"calculator"}),
+        ("Wie viele km sind 26,2 Meilen?", {"calculator"}),
+        ("Anna hat 12 Äpfel und kauft 7. Wie viele hat sie?", {"calculator"}),
+        ("Wie spät ist es?", {"now"}),
+        ("Welcher Tag ist heute?", {"now"}),
+        ("Wie viele Tage bis Weihnachten?", {"calculator", "now"}),
+        ("Warum ist 2 + 2 vier?", set[str]()),
+        ("Übersetze: Wie spät ist es?", set[str]()),
+        ("Wie funktioniert eine Uhr?", set[str]()),
+        ("What time is it?", set[str]()),
+    ],
+)
+def test_words_of_another_language(tmp_path: Path, question: str, tools: set[str]) -> None:
+    path = tmp_path / "de.yaml"
+    path.write_text(GERMAN, encoding="utf-8")
+    verdict = with_words(path)(Run(question=question), BeforeFinish("?", BOTH))
+    assert (verdict.wants if isinstance(verdict, Violation) else None) == max(tools, default=None)
+    assert implied(question, words(path)) == tools
+
+
+def test_the_environment_names_the_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "de.yaml"
+    path.write_text(GERMAN, encoding="utf-8")
+    monkeypatch.setenv("REQUIRED_TOOLS_WORDS", str(path))
+    lm = ScriptedLM([text("Halb acht."), call("now", {"timezone": "utc"}), text("So spät.")])
+    run = MicroAgent(lm=lm).ask("Wie spät ist es?")
+    assert [step.tool for step in run.steps] == [POLICY_VIOLATION, "now"]
+
+
+@pytest.mark.parametrize(
+    "content", [None, "- a", "when: 3", "when: {a: b}", "nowish: jetzt", "units: a", "short: a", "when: [", "\xff"]
+)
+def test_a_file_that_is_none_is_refused_with_its_path(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "de.yaml"
+    if content is not None:
+        path.write_text(content, encoding="latin-1")
+    with pytest.raises(ConfigurationError) as refused:
+        with_words(path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +164,11 @@ def test_the_unseen_questions() -> None:
         "gross 3,850, deductions 31.5%. net?",
         "I make 23.50 an hour and worked 37.5 hours. paycheck?",
         "price for 3 kilos at 4.20 a kilo",
+        "nap from 14:10 till 15:05, minutes?",
+        "heart rate 72 per minute, how many beats in a day?",
+        "My son was born in 2012. In which year will he be 18?",
+        "It opens at 9 o'clock and closes at 17:30. How many hours is that?",
+        "write the sum of 12.5 and 7.25 into one sentence",
         "kg to stone: 81",
         "6'2 in metres",
         "how many tiles 30x30 cm for a 12 sqm floor",
@@ -121,6 +202,10 @@ def test_arithmetic_needs_the_calculator_only(question: str) -> None:
         "are we already in daylight saving time",
         "Write a short note to my landlord dated today",
         "Month and year, please",
+        "what's today",
+        "are we in an odd or an even calendar week",
+        "Is the stock exchange in London open at the moment?",
+        "The sign says parking is allowed from 18:00. May I park here at this moment?",
     ],
 )
 def test_the_clock_needs_now_only(question: str) -> None:
@@ -139,6 +224,9 @@ def test_the_clock_needs_now_only(question: str) -> None:
         "I was born 7.7.1977, am I over 50 yet",
         "Our wedding was on 8 August 2015. How many years are we married?",
         "weeks between today and 1 october",
+        "what percentage of the current year is already over",
+        "how many days are we into 2026",
+        "today plus 14 days",
     ],
 )
 def test_a_sum_from_now_needs_both(question: str) -> None:
@@ -180,6 +268,9 @@ def test_a_sum_from_now_needs_both(question: str) -> None:
         "upgrade from 4.2 to 5.0, what breaks?",
         "I slept 5 hours and had 3 coffees. Any ideas?",
         "is 12 bigger than 7",
+        "resize the image to 800x600",
+        "Is 1920x1080 enough?",
+        "What is 5 - 3 in the 4-4-2 system called",
         "What's the difference between 32 bit and 64 bit?",
     ],
 )
