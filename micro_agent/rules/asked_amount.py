@@ -139,8 +139,6 @@ def _amount(asked: Asked) -> bool:
         own = sum("operand" in token.classes for token in sentence)
         if (own or clocks) and holds(sentence, "formula"):
             return True
-        if any("percent" in token.classes for token in asked.operands) and holds(sentence, "suffix"):
-            return True
         if asked.operands and len(_rates(asked.every)) > 1 and holds(sentence, "how_many", "what"):
             return True
         if len(asked.operands) + clocks > 1 and (own or _refers_back(asked, sentence)):

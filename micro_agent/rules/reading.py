@@ -250,10 +250,6 @@ def _labels(tokens: Tokens, at: int) -> bool:
     if after is not None and after.text == "x" and glued:
         grid = has(tokens, at + 2, "operand") and tokens[at + 2].start == after.end
         return grid and not has(tokens, at + 3, "unit")
-    if before is not None and before.text == "x" and before.end == token.start:
-        return at > 1 and tokens[at - 2].end == before.start and not has(tokens, at + 1, "unit")
-    if has(tokens, at + 2, "operand") and tokens[at + 2].text.isalpha() and tokens[at + 2].start == token.end + 1:
-        return True
     if glued and after is not None and not after.classes & {"unit", "scale", "percent"}:
         return True
     if before is None or has(tokens, at + 1, "unit", "percent"):
