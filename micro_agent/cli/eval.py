@@ -14,12 +14,10 @@ from micro_agent.cli.options import (
     Mode,
     Model,
     Provider,
-    TracesDir,
     UseToolCalls,
     mode_for,
     option,
     settings,
-    store_of,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +73,9 @@ def run(
     faults: Annotated[
         float | None, option(metavar="R", env="MICRO_AGENT_FAULTS", help="Ask again, this share of replies damaged.")
     ] = None,
-    traces_dir: TracesDir = None,
+    traces_dir: Annotated[
+        Path | None, option(metavar="DIR", env="MICRO_AGENT_TRACES_DIR", help="Where runs are written [FILE.traces].")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Ask the tasks of a file, and score the answers."""
@@ -96,7 +96,7 @@ def run(
         if out is not None:
             raise ConfigurationError("--resume goes on in its own file: leave --out out")
         plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
-    eval_run.report(plans, bounds, store_of(found, traces_dir), as_json=as_json)
+    eval_run.report(plans, bounds, found, traces_dir, as_json=as_json)
 
 
 @app.command()

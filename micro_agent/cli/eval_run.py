@@ -4,6 +4,7 @@ import shlex
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from micro_agent.cancel import Cancel
 from micro_agent.cli.eval_plan import Plan
 from micro_agent.cli.messages import print_json, print_text, say
+from micro_agent.cli.options import store_of
 from micro_agent.cli.stopping import stopping
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.faults import fault_figures
@@ -18,8 +20,9 @@ from micro_agent.evaluation.progress import Progress, shown
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.evaluation.runner import Ending, run_trials
 from micro_agent.evaluation.summary import summarize
+from micro_agent.evaluation.trial_traces import folder_of
 from micro_agent.evaluation.wording import fault_lines, summary_lines
-from micro_agent.traces import TraceStore
+from micro_agent.models.settings import Settings
 
 _CODES = {"unreached": 1, "limit_cost": 3, "cancelled": 130}
 _UNDER_THE_THRESHOLD = 100
@@ -44,10 +47,11 @@ class Bounds:
             raise ConfigurationError(f"--threshold must be a share from 0 to 1, such as 0.9, not {self.threshold:g}")
 
 
-def report(plans: list[Plan], bounds: Bounds, store: TraceStore, *, as_json: bool) -> NoReturn:
+def report(plans: list[Plan], bounds: Bounds, found: Settings, traces_dir: Path | None, *, as_json: bool) -> NoReturn:
     """Run an eval to its end, or to Ctrl-C or SIGTERM, and print its figures; leaves with the exit code.
 
-    With faults there are two: the second begins when the first is done.
+    The runs are written to ``traces_dir``, else to a folder beside each result file. With faults there are two: the
+    second begins when the first is done.
     """
     cancel = Cancel()
     first = plans[0].file
@@ -55,7 +59,7 @@ def report(plans: list[Plan], bounds: Bounds, store: TraceStore, *, as_json: boo
         for plan in plans:
             held.enter_context(plan.file)
         try:
-            ending = _run(plans, bounds, store, cancel)
+            ending = _run(plans, bounds, found, traces_dir, cancel)
         except BaseException:
             say(_how_to_go_on(first))
             raise
@@ -93,11 +97,12 @@ def _shown(plans: list[Plan], *, as_json: bool) -> float | None:
     return rate.value
 
 
-def _run(plans: list[Plan], bounds: Bounds, store: TraceStore, cancel: Cancel) -> Ending:
+def _run(plans: list[Plan], bounds: Bounds, found: Settings, traces_dir: Path | None, cancel: Cancel) -> Ending:
     spent, ending = 0.0, Ending("done")
     for number, plan in enumerate(plans):
         if len(plans) > 1:
             say("With faults:" if number else "Without faults:")
+        store = store_of(found, traces_dir or folder_of(plan.file.path))
         with shown(Progress(plan.file, len(plan.todo)), sys.stderr) as on_result:
             ending = run_trials(
                 plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=bounds.concurrency,

@@ -86,6 +86,22 @@ def test_the_figures_are_printed_and_everything_is_on_disk(evaluate: "Command", 
     assert [chat.body.get("seed") for chat in server.chats if chat.body] == [None] * 6
 
 
+def test_runs_are_written_beside_the_result_file_and_not_among_those_of_ask(
+    evaluate: "Command", command: "Command", server: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TRACES_DIR", "mine")
+    evaluate(*on(server, "--n", "2"))
+    lines = Path("r.jsonl").read_text().splitlines(keepends=True)
+    Path("r.jsonl").write_text("".join(lines[:-1]))
+    evaluate("run", "--resume", "r.jsonl")
+    assert not Path("mine").exists()
+    assert not Path("traces").exists()
+    read = results()[1]
+    assert {result.trace for result in read} <= {str(path) for path in Path("r.traces").iterdir()}
+    shown = command("replay", "--path", str(read[0].trace))
+    assert (shown.code, f"Question: {read[0].task.question}" in shown.out) == (0, True)
+
+
 def test_tasks_are_drawn_by_tag_and_number_and_the_figures_can_be_json(evaluate: "Command", server: ModelServer):
     done = evaluate(*on(server, "--tag", "odd", "--n", "2", "--seed", "3", "--json"))
     figures = json.loads(done.out)
@@ -316,12 +332,12 @@ def test_wrong_usage_ends_with_2_and_leaves_nothing(options: list[str], says: st
 
 
 def test_a_result_that_cannot_be_written_says_how_to_go_on(evaluate: "Command", server: ModelServer):
-    Path("traces").touch()
+    Path("r.traces").touch()
     done = evaluate(*on(server))
     assert (done.code, done.out) == (1, "")
     how, why = done.err.splitlines()[-2:]
     assert how == "Go on with: micro-agent eval run --resume r.jsonl"
-    assert why.startswith("micro-agent: cannot open the trace traces/")
+    assert why.startswith("micro-agent: cannot open the trace r.traces/")
 
 
 def test_a_model_of_rules_fails_honestly_where_it_has_none(evaluate: "Command"):

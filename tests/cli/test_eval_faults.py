@@ -194,7 +194,7 @@ def test_a_server_that_is_not_there_is_asked_once(evaluate: "Command"):
 
 
 def test_a_folder_that_cannot_be_written_says_how_to_go_on(evaluate: "Command", server: ModelServer):
-    Path("traces").touch()
+    Path("r.traces").touch()
     done = evaluate(*on(server))
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines()[-2] == "Go on with: micro-agent eval run --resume r.jsonl"
@@ -206,6 +206,7 @@ def test_the_file_with_faults_is_a_result_file_as_any(evaluate: "Command", serve
     shown = evaluate("report", "r-faults.jsonl")
     assert (shown.code, "success by damage:" in shown.out) == (0, True)
     assert "success by damage:" not in evaluate("report", "r.jsonl").out
+    assert (len(list(Path("r.traces").iterdir())), len(list(Path("r-faults.traces").iterdir()))) == (8, 8)
     compared = evaluate("compare", "r.jsonl", "r-faults.jsonl")
     assert (compared.code, "faults.rate: not set, 0.5" in compared.out) == (0, True)
     assert evaluate("report", "r-faults.jsonl", "--html", "out.html", "--baseline", "r.jsonl").code == 0
