@@ -21,13 +21,9 @@ from micro_agent.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from micro_agent.evaluation.figures import Summary
-    from micro_agent.evaluation.rescore import Rescored
 
 TASKS = Path("evals/tasks.yaml")
-_NAMES = 10
 
 app = typer.Typer(help="Ask tasks, score and count the answers.", no_args_is_help=True, rich_markup_mode=None)
 _File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A result file.")]
@@ -145,41 +141,38 @@ def compare(
 
 @app.command()
 def score(
-    file: _File,
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", show_default=False, help="A result file; or traces, folders, 'traces/*.jsonl'."),
+    ],
     rubrics: Annotated[
-        Path | None, option(metavar="FILE", env="MICRO_AGENT_RUBRICS", help="How checks count [as in FILE].")
+        Path | None,
+        option(metavar="FILE", env="MICRO_AGENT_RUBRICS", help="How checks count [as in FILE, or beside the tasks]."),
     ] = None,
     tasks: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="Expectations [those in FILE].")
     ] = None,
     out: Annotated[
-        Path | None, option(metavar="FILE", env="MICRO_AGENT_OUT", help="[FILE with .rescored.jsonl]")
+        Path | None,
+        option(
+            metavar="FILE", env="MICRO_AGENT_OUT", help="[FILE.rescored.jsonl; of traces evals/results/TIME-ID.jsonl]"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score a result file again, without a model."""
-    from micro_agent.evaluation.datasets import load_tasks
-    from micro_agent.evaluation.rescore import rescore
-    from micro_agent.evaluation.rubrics import load_rubric
+    """Score a result file again, or recorded runs, without a model."""
+    from micro_agent.cli import eval_score
+    from micro_agent.evaluation.from_traces import holds_runs
 
     settings()
-    target = out or file.with_suffix(".rescored.jsonl")
-    done = rescore(file, target, load_rubric(rubrics) if rubrics else None, load_tasks(tasks) if tasks else None)
+    if len(sources) > 1 or holds_runs(sources[0]):
+        target, lines = eval_score.traces(sources, rubrics, tasks, out)
+    else:
+        target, lines = eval_score.results(Path(sources[0]), rubrics, tasks, out)
     _show(_summary(target), as_json=as_json)
-    for line in (*done.faults, *_differences(done)):
+    for line in lines:
         say(line)
     say(f"Results: {target}")
-
-
-def _differences(done: "Rescored") -> "Iterator[str]":
-    yield f"Of {done.trials} trials {len(done.gained)} became a success and {len(done.lost)} are none any more."
-    for names, what in (
-        (done.renewed, "are judged by new expectations"),
-        (done.other_question, "ask something else now and are judged as before"),
-        (done.not_in_dataset, "are not in that file and are judged as before"),
-    ):
-        if names:
-            yield f"{len(names)} tasks {what}: {', '.join(sorted(names)[:_NAMES])}{' …' if len(names) > _NAMES else ''}"
 
 
 def _said(context: typer.Context) -> frozenset[str]:

@@ -13,8 +13,8 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import draw, load_tasks
 from micro_agent.evaluation.faults import FaultyAsk, arms_of, twin_of
 from micro_agent.evaluation.result import Header, Rubric
-from micro_agent.evaluation.results import ResultFile
-from micro_agent.evaluation.rubrics import load_rubric
+from micro_agent.evaluation.results import ResultFile, place_of
+from micro_agent.evaluation.rubrics import rubric_for
 from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trials import Trial, remaining, trials
@@ -78,7 +78,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     seeded = asked.epochs > 1 or asked.seed is not None
     header = Header(
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
-        seed=seed, rubric=_rubric(asked), settings={
+        seed=seed, rubric=rubric_for(asked.tasks, asked.rubrics), settings={
             "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
             "mode": asked.mode, "max_steps": asked.max_steps, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
@@ -91,7 +91,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     if asked.faults is not None:
         faults = {"faults": {"rate": asked.faults, "seed": seed}}
         headers.append(header.model_copy(update={"id": new_id(), "settings": {**header.settings, **faults}}))
-    return _created(out or _place(header), headers, tasks, asker)
+    return _created(out or place_of(header), headers, tasks, asker)
 
 
 def _created(path: Path, headers: list[Header], tasks: list[Task], asker: "_Asker") -> list[Plan]:
@@ -152,16 +152,6 @@ def _todo(tasks: list[Task], file: ResultFile, *, retry_errors: bool = False) ->
     return remaining(every, file, retry_errors=retry_errors)
 
 
-def _rubric(asked: Asked) -> Rubric:
-    beside = asked.tasks.with_name("rubrics.yaml")
-    return load_rubric(asked.rubrics or (beside if beside.exists() else None))
-
-
-def _place(header: Header) -> Path:
-    moment = header.ts[:19].replace("-", "").replace(":", "") + "Z"
-    return Path("evals", "results", f"{moment}-{header.id[:8]}.jsonl")
-
-
 def _digests(tools: dict[str, Tool], found: Settings) -> dict[str, str]:
     demos = compiled_demos(None, found).model_dump_json()
     return {"tools": digest(tools), "demos": sha256(demos.encode()).hexdigest()}
@@ -205,7 +195,7 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
     if old.get("faults") or len(arms_of(path)) == 1:
         pairs["faults"] = (asked.faults, (old.get("faults") or {}).get("rate"))
     if "rubrics" in said:
-        pairs["rubrics"] = (_rubric(asked), header.rubric)
+        pairs["rubrics"] = (rubric_for(asked.tasks, asked.rubrics), header.rubric)
     for name, (now, then) in pairs.items():
         if name in said and now != then:
             told = f"--{name.replace('_', '-')} is not what {path} was begun with"

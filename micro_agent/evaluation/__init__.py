@@ -3,6 +3,7 @@
 from micro_agent.evaluation.compare import compare
 from micro_agent.evaluation.datasets import Dataset, draw, load_tasks
 from micro_agent.evaluation.figures import Comparison, Summary
+from micro_agent.evaluation.from_traces import score_traces, trace_files
 from micro_agent.evaluation.rescore import rescore
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, read_results
@@ -33,6 +34,8 @@ __all__ = [
     "rescore",
     "run_trials",
     "score",
+    "score_traces",
     "summarize",
+    "trace_files",
     "trials",
 ]

@@ -14,10 +14,10 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import Dataset
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.result_lines import Entry, Key, Place, header_of
-from micro_agent.evaluation.results import ResultFile
+from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.task import Task
-from micro_agent.storage.jsonl import open_file, parse, storage_error, sync_folder
+from micro_agent.storage.jsonl import open_file, parse, storage_error
 
 
 class _Verdict(NamedTuple):
@@ -148,19 +148,8 @@ def _write(target: Path, header: Header, results: Iterator[Result]) -> None:
         with ResultFile.create(temporary, header) as file:
             for result in results:
                 file.append(result)
-        _publish(temporary, target)
+        publish(temporary, target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
-
-
-def _publish(temporary: Path, target: Path) -> None:
-    """Give a file its name once its content is on the disk."""
-    try:
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-        sync_folder(target.parent)
-    except OSError as error:
-        raise storage_error("write the result file", target, error) from error

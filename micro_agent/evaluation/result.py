@@ -41,6 +41,8 @@ class Header(_Data):
     tasks: list[str]
     """The ids of the tasks that were drawn, in the order of asking."""
     epochs: int = 1
+    trials: int | None = None
+    """How many there are to be, where that is not every task in each epoch: recorded runs come as they are."""
     seed: int = 0
     """What the tasks were drawn with; epoch k of ``epochs`` > 1 asks the model with seed + k."""
     rubric: Rubric = Field(default_factory=Rubric)
@@ -82,8 +84,8 @@ class Result(_Data):
     models: list[str] = Field(default_factory=list[str])
     """The models that the server said answered, in the order of their first reply."""
     trace: str | None = None
-    wall_s: float
-    """Seconds from asking to the end, as the clock on the wall has it."""
+    wall_s: float | None = None
+    """Seconds from asking to the end, as the clock on the wall has it; unknown of a recorded run."""
     checks: list[Check]
     score: float
     success: bool

@@ -63,7 +63,8 @@ def header_of(read: Iterator[Entry], path: Path) -> Header:
         told = "it does not begin with a header. If an eval was killed as it began, delete it and start again"
         raise StorageError(f"{path} is not a result file: {told}")
     if first.data.get("kind") != "header":
-        raise StorageError(f"{path} is not a result file: it does not begin with a header")
+        hint = ". To score recorded runs: micro-agent eval score FILE --tasks TASKS" if "question" in first.data else ""
+        raise StorageError(f"{path} is not a result file: it does not begin with a header{hint}")
     version = first.data.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise StorageError(f"{path} is of version {version}, {SCHEMA_VERSION} is known: update micro-agent")

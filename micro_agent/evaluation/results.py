@@ -24,11 +24,11 @@ from micro_agent.evaluation.result_lines import (
     remove_torn_line,
     result_of,
 )
-from micro_agent.storage.jsonl import append, open_file, private_folder, storage_error
+from micro_agent.storage.jsonl import append, open_file, private_folder, storage_error, sync_folder
 from micro_agent.storage.locks import hold
 from micro_agent.storage.masking import mask_of
 
-__all__ = ["Key", "ResultFile", "read_results"]
+__all__ = ["Key", "ResultFile", "place_of", "publish", "read_results"]
 
 
 class ResultFile:
@@ -168,6 +168,23 @@ def read_results(path: str | PathLike[str]) -> tuple[Header, Iterator[Result]]:
     except OSError as error:
         raise storage_error("read the result file", source, error) from error
     return header, _latest(source, places)
+
+
+def place_of(header: Header) -> Path:
+    """Where the results of an eval are written unless its user says where."""
+    moment = header.ts[:19].replace("-", "").replace(":", "") + "Z"
+    return Path("evals", "results", f"{moment}-{header.id[:8]}.jsonl")
+
+
+def publish(temporary: Path, target: Path) -> None:
+    """Give a result file its name once its content is on the disk. Raises `StorageError`."""
+    try:
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise storage_error("write the result file", target, error) from error
 
 
 def _latest(path: Path, places: dict[Key, list[Place]]) -> Iterator[Result]:

@@ -34,6 +34,12 @@ def load_rubric(path: Path | None) -> Rubric:
         raise ConfigurationError(f"{path}: {error}") from error
 
 
+def rubric_for(tasks: Path, named: Path | None) -> Rubric:
+    """The rubric that is named, else ``rubrics.yaml`` beside the tasks if there is one. Raises as `load_rubric`."""
+    beside = tasks.with_name("rubrics.yaml")
+    return load_rubric(named or (beside if beside.exists() else None))
+
+
 def _rubric(data: Any) -> Rubric:
     if not isinstance(data, Block):
         raise ValueError("a rubric is written as {weights: {contains: 1, number: 2}, pass_score: 1}")

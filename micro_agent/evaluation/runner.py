@@ -10,7 +10,7 @@ from micro_agent.cancel import Cancel
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.result import Damage, Result, Rubric
 from micro_agent.evaluation.results import ResultFile
-from micro_agent.evaluation.scorers import score
+from micro_agent.evaluation.scored import scored
 from micro_agent.evaluation.trials import Trial, remaining, trials
 from micro_agent.run import Run
 from micro_agent.traces import TraceStore
@@ -198,7 +198,9 @@ class _Work:
             if self.left or run.termination_reason == "cancelled":
                 return
         trace = self.store.append(run) if self.store is not None else None
-        result = _result(trial, run, self.rubric, wall_s=wall_s, trace=trace and str(trace))
+        result = scored(
+            trial.task, run, self.rubric, epoch=trial.epoch, seed=trial.seed, wall_s=wall_s, trace=trace and str(trace)
+        )
         result.damages = self.damages_of(run)
         self.file.append(result)
         with self.lock:
@@ -213,12 +215,3 @@ class _Work:
             self.last_error = str((run.error or {}).get("message"))
         else:
             self.unreached = 0
-
-
-def _result(trial: Trial, run: Run, rubric: Rubric, *, wall_s: float, trace: str | None) -> Result:
-    scored = score(trial.task, run, rubric)
-    models = list(dict.fromkeys(call.model for call in run.calls if call.model is not None))
-    return Result(
-        task=trial.task, epoch=trial.epoch, seed=trial.seed, run=run.model_copy(update={"calls": []}), models=models,
-        trace=trace, wall_s=wall_s, checks=scored.checks, score=scored.score, success=scored.success,
-    )  # fmt: skip

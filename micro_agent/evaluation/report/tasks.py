@@ -164,10 +164,11 @@ def _step(step: Step, longest: int) -> StepView:
 
 def _facts(result: Result) -> list[str]:
     usage = result.run.usage
+    clock = [] if result.wall_s is None else [f"{seconds(result.wall_s)} on the clock"]
     seed = [] if result.seed is None else [f"seed {result.seed}"]
     models = [f"answered by {', '.join(result.models)}"] if result.models else []
     return [
-        f"{seconds(usage.latency_s)} in the run, {seconds(result.wall_s)} on the clock",
+        ", ".join([f"{seconds(usage.latency_s)} in the run", *clock]),
         plural(usage.lm_calls, "model call"),
         plural(usage.tool_calls, "tool call"),
         f"tokens {_tokens(result.run.usage)}",
