@@ -40,12 +40,16 @@ def write_report(out: Path, results: Path, *, baseline: Path | None = None) -> N
     from micro_agent.evaluation.report.page import pieces
     from micro_agent.evaluation.results import read_results
     from micro_agent.evaluation.summary import summarize
+    from micro_agent.evaluation.trial_traces import folder_of
 
     before = read_results(baseline) if baseline else None
     comparison = compare(before, read_results(results)) if before else None
     summary = comparison.b if comparison else summarize(*read_results(results))
     header, trials = read_results(results)
-    _write(out, pieces(header, summary, trials, comparison, baseline=before and before[0]))
+    page = pieces(
+        header, summary, trials, comparison, baseline=before and before[0], traces=folder_of(results)
+    )  # fmt: skip
+    _write(out, page)
 
 
 def render(

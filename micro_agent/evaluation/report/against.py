@@ -34,6 +34,7 @@ def against(comparison: Comparison, links: Mapping[str, str]) -> Against:
     """What has changed against the baseline."""
     tags, before = tables.by_value(comparison.b.by_tag), comparison.a.by_tag
     both = {tag: (before[tag], rate) for tag, rate in tags.items() if is_known(before.get(tag)) and is_known(rate)}
+    both = dict(sorted(both.items(), key=lambda pair: _change(*pair[1])))  # the largest loss first
     table = tables.compared_table(both, caption="Success by tag, in figures") if both else None
     return Against(
         change=points(comparison.difference),
@@ -45,6 +46,10 @@ def against(comparison: Comparison, links: Mapping[str, str]) -> Against:
         flips=list(_flips(comparison, links)),
         settings=tables.differing_settings_table(comparison.settings) if comparison.settings else None,
     )
+
+
+def _change(a: Rate, b: Rate) -> float:
+    return round((b.value or 0) - (a.value or 0), 9)
 
 
 def _compared(both: Mapping[str, tuple[Rate, Rate]]) -> Markup:

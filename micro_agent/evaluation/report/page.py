@@ -31,21 +31,30 @@ def pieces(
     comparison: Comparison | None = None,
     *,
     baseline: Header | None = None,
+    traces: Path | None = None,
 ) -> Iterator[str]:
     """The page as pieces of HTML, in order. ``results`` are read once, one by one."""
-    views = task_views(results, order=header.tasks, trials=summary.n)
+    views = task_views(results, order=header.tasks, trials=summary.n, traces=traces)
     _flip(views, comparison)
     outcomes, tags = filters.outcomes(views, epochs=header.epochs), filters.tag_choices(views)
     style = _style([*outcomes, *tags])
     stream = _environment().get_template("page.html.jinja").stream(
         policy=_policy(style), style=Markup(style), header=header, summary=summary, views=views, baseline=baseline,
-        outcomes=outcomes, tags=tags, tag_class={choice.label: choice.css for choice in tags},
+        sections=_sections(views), outcomes=outcomes, tags=tags,
+        tag_class={choice.label: choice.css for choice in tags},
         against=comparison and against(comparison, {view.task.id: f"#task-{view.number}" for view in views}),
         quantities=quantities_table(summary), passes=pass_table(summary),
         panels=_panels(summary, views), answered=headline.answered(views), head=headline, say=wording,
     )  # fmt: skip
     stream.enable_buffering(_PIECES)
     return stream
+
+
+def _sections(views: Sequence[TaskView]) -> list[tuple[str, str]]:
+    """What stands behind the figures, as id and name: the tasks first when there is a failure to look at."""
+    rest = [("tags", "Tags"), ("checks", "Checks"), ("spread", "Latency and cost"), ("endings", "Endings")]
+    tasks = ("tasks", "Tasks")
+    return [*rest, tasks] if all(view.outcome == "ok" for view in views) else [tasks, *rest]
 
 
 def _panels(summary: Summary, views: Sequence[TaskView]) -> dict[str, panels.Panel]:

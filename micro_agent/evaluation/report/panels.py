@@ -28,6 +28,8 @@ class Panel:
     chart: Markup | None
     remark: str | None
     table: Table | None
+    short: str | None = None
+    """What stands for it while it is folded."""
 
 
 def rates_panel(rates: Mapping[str, Rate], overall: Rate, *, title: str, head: str, hits: str) -> Panel:
@@ -41,7 +43,7 @@ def rates_panel(rates: Mapping[str, Rate], overall: Rate, *, title: str, head: s
     chart = rates_chart(
         first_rows(drawn), title=title, description=f"{_range(drawn)} {signs}", overall=known(overall.value)
     )
-    return Panel(title, chart, _left_out(drawn), table)
+    return Panel(title, chart, _left_out(drawn), table, _range(drawn))
 
 
 def distribution_panel(
@@ -87,8 +89,11 @@ def is_known(rate: Rate | None) -> bool:
 def _range(rates: Mapping[str, Rate]) -> str:
     """The ends of a sorted list of rates, for who does not see the chart."""
     names = list(rates)
-    best, worst = (f"{name} with {percent(rates[name].value)}" for name in (names[0], names[-1]))
-    return f"{len(rates)} in all, from {best} to {worst}."
+    best, worst = names[0], names[-1]
+    highest, lowest = percent(rates[best].value), percent(rates[worst].value)
+    if highest == lowest:
+        return f"{best} with {highest}." if len(rates) == 1 else f"{len(rates)} in all, {highest} each."
+    return f"{len(rates)} in all, from {best} with {highest} to {worst} with {lowest}."
 
 
 def _left_out(rows: Mapping[str, Any]) -> str | None:

@@ -1,13 +1,15 @@
 """The tasks of an eval as the page shows them: an entry each, with its trials, and no more text than a page bears."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
+from micro_agent.evaluation.report.replies import Replies, replies_of
+from micro_agent.evaluation.report.texts import Text, cut, maybe
 from micro_agent.evaluation.report.wording import UNKNOWN, count, dollars, plural, seconds
 from micro_agent.evaluation.result import Check, Result
 from micro_agent.evaluation.task import Task
+from micro_agent.evaluation.trial_traces import calls_of
 from micro_agent.run import Step, Usage
 
 _SOON = 400
@@ -16,14 +18,6 @@ _LATE = 2_000
 _MANY = 1_000
 """Trials from which on texts are cut sooner, so that the page still opens."""
 _STEPS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The beginning of a text, and how many characters of it are left out."""
-
-    shown: str
-    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +49,8 @@ class Trial:
     checks: list[tuple[Check, Text]]
     steps: list[StepView]
     steps_left: int
+    replies: Replies | None
+    """``None`` when the trace is not there."""
     facts: list[str]
     answered_by: str | None
     """Provider and model as the server said; ``None`` when none replied."""
@@ -102,18 +98,19 @@ class TaskView:
         return next((trial.epoch for trial in self.trials if trial.outcome != "ok"), min(self.by_epoch))
 
 
-def task_views(results: Iterable[Result], *, order: list[str], trials: int) -> list[TaskView]:
+def task_views(results: Iterable[Result], *, order: list[str], trials: int, traces: Path | None) -> list[TaskView]:
     """The tasks that have a result, in the order of ``order``; of two results of a trial the later one counts.
 
-    Results are read one by one and only what the page shows of them is kept. ``trials`` is about how many there are.
+    Results are read one by one and only what the page shows of them is kept. ``trials`` is about how many there are,
+    ``traces`` a folder of their runs.
     """
     longest = _LATE if trials <= _MANY else _SOON
     views: dict[str, TaskView] = {}
     for result in results:
         task = result.task
         if (view := views.get(task.id)) is None:
-            view = views[task.id] = TaskView(0, task, _cut(task.question, longest), _expected(task))
-        view.by_epoch[result.epoch] = _trial(result, longest)
+            view = views[task.id] = TaskView(0, task, cut(task.question, longest), _expected(task))
+        view.by_epoch[result.epoch] = _trial(result, longest, traces)
     place = {task: number for number, task in enumerate(order)}
     ordered = sorted(views.values(), key=lambda view: place.get(view.task.id, len(place)))
     for number, view in enumerate(ordered, 1):
@@ -126,8 +123,8 @@ def model_name(provider: str | None, model: str) -> str:
     return f"{provider} {model.removeprefix(f'{provider}/')}" if provider else model
 
 
-def _trial(result: Result, longest: int) -> Trial:
-    run = result.run
+def _trial(result: Result, longest: int, traces: Path | None) -> Trial:
+    run, calls = result.run, calls_of(result, traces)
     outcome = "ok" if result.success else "error" if run.status == "failed" else "failed"
     message = run.error and run.error.get("message")
     amended = run.answer if run.answer != run.model_answer else None
@@ -135,12 +132,13 @@ def _trial(result: Result, longest: int) -> Trial:
         epoch=result.epoch,
         outcome=outcome,
         ending=f"{run.status} ({run.termination_reason or 'under way'}), score {result.score:.2f}",
-        answer=_maybe(run.model_answer, longest),
-        amended=_maybe(amended, longest),
-        fault=_maybe(message, longest),
-        checks=[(check, _cut(check.detail, longest)) for check in result.checks],
+        answer=maybe(run.model_answer, longest),
+        amended=maybe(amended, longest),
+        fault=maybe(message, longest),
+        checks=[(check, cut(check.detail, longest)) for check in result.checks],
         steps=[_step(step, longest) for step in run.steps[:_STEPS]],
         steps_left=max(0, len(run.steps) - _STEPS),
+        replies=None if calls is None else replies_of(calls, longest),
         facts=_facts(result),
         answered_by=model_name(run.provider, " + ".join(result.models)) if result.models else None,
         run_id=run.id,
@@ -154,11 +152,11 @@ def _step(step: Step, longest: int) -> StepView:
     return StepView(
         tool=step.tool,
         marker=not step.is_tool,
-        args=_maybe(step.args or None, longest),
-        observation=_maybe(step.observation, longest),
+        args=maybe(step.args or None, longest),
+        observation=maybe(step.observation, longest),
         fault=None if step.ok else step.error or "failed",
         took=None if step.latency_s is None else seconds(step.latency_s),
-        read_as=_maybe(step.coercions or None, longest),
+        read_as=maybe(step.coercions or None, longest),
     )
 
 
@@ -204,19 +202,3 @@ def _expected(task: Task) -> list[tuple[str, str]]:
 
 def _listed(texts: list[str]) -> str:
     return ", ".join(texts)
-
-
-def _maybe(value: Any, longest: int) -> Text | None:
-    return None if value is None else _cut(_text(value), longest)
-
-
-def _cut(text: str, longest: int) -> Text:
-    # A cut that saves less than its own note takes is none.
-    return Text(text) if len(text) <= longest + 80 else Text(text[:longest], len(text) - longest)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    line = json.dumps(value, ensure_ascii=False)
-    return line if len(line) <= 90 else json.dumps(value, ensure_ascii=False, indent=2)

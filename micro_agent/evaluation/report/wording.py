@@ -86,9 +86,9 @@ def p_value(probability: float | None) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def plural(number: int, thing: str) -> str:
+def plural(number: int, thing: str, things: str | None = None) -> str:
     """``1 task``, ``2 tasks``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def moment(ts: str) -> str:

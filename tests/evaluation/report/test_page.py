@@ -48,6 +48,28 @@ def test_the_figures_are_on_the_page_with_what_they_are_of(page: Page, result: M
     assert "pass@k" not in text
 
 
+def test_tasks_stand_first_when_one_failed_and_last_when_none_did(page: Page, result: Make) -> None:
+    good, bad = result("a"), result("b", ok=False, task_tags=["dates"])
+    for results, order in (
+        ([good], ["figures", "tags", "checks", "spread", "endings", "tasks", "settings"]),
+        ([good, bad], ["figures", "tasks", "tags", "checks", "spread", "endings", "settings"]),
+    ):
+        read = page(results)
+        assert [attrs["aria-labelledby"] for attrs in read.all("section")] == order
+        assert [attrs["href"][1:] for attrs in read.all("a") if attrs["href"] != "#main"] == order
+
+
+def test_tags_are_folded_with_their_range_to_be_seen(page: Page, result: Make) -> None:
+    good, bad = result("a"), result("b", ok=False, task_tags=["dates"])
+    assert "Success by tag sums with 100.0 %. " in page([good]).text
+    assert "Success by tag 2 in all, 100.0 % each. " in page([result("a", task_tags=["x", "y"])]).text
+    read = page([good, bad])
+    assert "Success by tag 2 in all, from sums with 100.0 % to dates with 0.0 %. " in read.text
+    before = read.elements[: read.elements.index(("h2", {"id": "checks"}))]
+    assert [attrs for tag, attrs in before if tag == "details"][-1] == {"class": "data"}
+    assert "Success by tag Nothing to show" in page([result("a", task_tags=[])]).text
+
+
 def test_what_is_unknown_is_said_to_be_unknown_and_nothing_is_free(page: Page, result: Make) -> None:
     usage = Usage(lm_calls=1, input_tokens=None, output_tokens=None, cost_usd=None, latency_s=1.0)
     step = Step(tool="now")
@@ -298,6 +320,26 @@ def test_a_comparison_shows_what_changed_and_leads_to_it(page: Page, result: Mak
     ]
     assert ["gained" in found for found in classes] == [True, False, False, False, False, False]
     assert ["lost" in found for found in classes] == [False, True, False, False, False, False]
+
+
+def test_the_tags_of_a_baseline_stand_by_their_change_the_largest_loss_first(page: Page, result: Make) -> None:
+    def trials(**solved: tuple[bool, ...]) -> list[Result]:
+        return [
+            result(f"{tag}-{number}", ok=ok, task_tags=[tag])
+            for tag, outcomes in solved.items()
+            for number, ok in enumerate(outcomes)
+        ]
+
+    before = trials(same=(True, True), worst=(True, True), better=(False, True), worse=(False, True))
+    after = trials(same=(True, True), worst=(False, False), better=(True, True), worse=(False, False))
+    read = page(after, baseline=before)
+    assert (
+        "Success by tag, in figures Tag Baseline This eval Difference worst 100.0 % 0.0 % −100.0 points "
+        "worse 50.0 % 0.0 % −50.0 points same 100.0 % 100.0 % +0.0 points better 50.0 % 100.0 % +50.0 points"
+    ) in read.text
+    drawn = [text for tag, text in read.texts if tag == "text" and text in ("same", "worst", "better", "worse")]
+    assert drawn[:4] == ["worst", "worse", "same", "better"]
+    assert "Success by tag, largest loss first." in read.text
 
 
 def test_shares_that_changed_are_said_as_shares_and_many_are_cut(page: Page, result: Make) -> None:
