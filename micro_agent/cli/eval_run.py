@@ -11,10 +11,11 @@ import typer
 
 from micro_agent.cancel import Cancel
 from micro_agent.cli.eval_plan import Plan
-from micro_agent.cli.messages import print_json, print_text, say
+from micro_agent.cli.messages import is_terminal, print_json, print_text, say
 from micro_agent.cli.options import store_of
 from micro_agent.cli.stopping import stopping
 from micro_agent.errors import ConfigurationError
+from micro_agent.evaluation.failing import failing_lines
 from micro_agent.evaluation.faults import fault_figures
 from micro_agent.evaluation.progress import Progress, shown
 from micro_agent.evaluation.results import ResultFile, read_results
@@ -74,6 +75,9 @@ def _report(ending: Ending, plans: list[Plan], bounds: Bounds, *, as_json: bool)
         say(f"{_how_to_go_on(first)} --retry-errors")
         return _CODES[ending.reason]
     rate = _shown(plans, as_json=as_json)
+    if is_terminal(sys.stderr):
+        for line in failing_lines(*read_results(first.path)):
+            say(line)
     if ending.reason == "done":
         say(f"Results: {' and '.join(str(plan.file.path) for plan in plans)}")
         return _judged(rate, bounds.threshold)

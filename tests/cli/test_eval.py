@@ -2,11 +2,14 @@
 
 import json
 import os
+import pty
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +22,7 @@ from micro_agent.testing import ModelServer, Received, Reply, call, error, text
 from micro_agent.traces import TraceStore
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.cli.conftest import Cli, Command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,6 +103,33 @@ def test_runs_are_written_beside_the_result_file_and_not_among_those_of_ask(
     assert {result.trace for result in read} <= {str(path) for path in Path("r.traces").iterdir()}
     shown = command("replay", "--path", str(read[0].trace))
     assert (shown.code, f"Question: {read[0].task.question}" in shown.out) == (0, True)
+
+
+def test_on_a_terminal_the_tasks_that_failed_are_named_with_a_command_that_shows_one(
+    evaluate: "Command", cli: "Cli", server: ModelServer
+):
+    ours, theirs = pty.openpty()
+    args = on(server, "--json", "--concurrency", "2")
+    done = cli.end(cli.start("eval", *args, stderr=theirs, env={"COLUMNS": "120"}))
+    os.close(theirs)
+    seen = b""
+    with suppress(OSError):  # the other end is closed
+        while True:
+            seen += os.read(ours, 65536)
+    os.close(ours)
+    failed = {result.task.id: result for result in results()[1] if not result.success}
+    assert list(json.loads(done.out)) == list(json.loads(evaluate("report", "r.jsonl", "--json").out))
+    assert seen.decode().splitlines()[-5:] == [
+        "failed: 2 of 6 tasks",
+        "  t0  contains: expected 'nothing'; the answer is 'word0.'",
+        "  t3  contains: expected 'nothing'; the answer is 'word3.'",
+        f"show the first: micro-agent replay --path r.traces/{failed['t0'].run.id}.jsonl",
+        "Results: r.jsonl",
+    ]
+    shown = cli(*shlex.split(seen.decode().splitlines()[-2].split("micro-agent ")[1]))
+    assert "Question: Say word0." in shown.out
+    Path("r.jsonl").unlink()
+    assert "failed: " not in evaluate(*args).err
 
 
 def test_tasks_are_drawn_by_tag_and_number_and_the_figures_can_be_json(evaluate: "Command", server: ModelServer):
