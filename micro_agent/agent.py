@@ -9,6 +9,7 @@ import dspy
 
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
+from micro_agent.given_demos import given_demos
 from micro_agent.known_secrets import remember_model
 from micro_agent.models import configure_lm
 from micro_agent.models.context_length import asked_beforehand
@@ -20,7 +21,7 @@ from micro_agent.rules import Rule, default_rules
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session, adrive, drive
-from micro_agent.setup import Setup, compiled_demos
+from micro_agent.setup import Setup
 from micro_agent.streaming import OnEvent, StreamEvent, astream, stream
 from micro_agent.tools import toolset
 from micro_agent.traces import TraceStore
@@ -37,7 +38,7 @@ class MicroAgent(dspy.Module):
         limits: When to stop; 6 decisions unless said otherwise.
         traces: Where runs are written. ``None`` writes nothing, and a run that is killed is lost.
         demos: Few-shot demos: a file, a list, ``[]`` for none. ``None``: the file that ``COMPILED_DEMOS_PATH`` names
-            (``opt/plan_demos.json``) where there is one, else a few default ones in JSON mode.
+            (``opt/plan_demos.json``) if it is there and made for this model and mode, else default ones in JSON mode.
         confirm: What happens when a tool asks for confirmation: ``pause`` the run, ``never`` (the model is told),
             ``all`` (approved unseen), or a function that takes the question and returns an `Approval`.
         settings: Prices, paths and bounds; ``None`` reads the environment.
@@ -52,10 +53,9 @@ class MicroAgent(dspy.Module):
         super().__init__()
         settings = settings or load_settings()
         chosen = list(default_rules() if rules is None else rules)
-        self._setup = Setup(
-            toolset(tools), mode, chosen, limits or Limits(), traces, confirm, settings, bare=demos == []
-        )
-        compiled = compiled_demos(demos, settings)
+        given = given_demos(demos, settings)
+        self._setup = Setup(toolset(tools), mode, chosen, limits or Limits(), traces, confirm, settings, given)
+        compiled = given.compiled
         self.lm = lm
         for known in filter(None, (lm, dspy.settings.lm)):
             remember_model(known.kwargs)  # before a journal is read that may have its key in it

@@ -6,11 +6,10 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from micro_agent.announcing import once
 from micro_agent.errors import DemosError
 from micro_agent.run import Mode
 from micro_agent.storage.jsonl import open_file
@@ -66,12 +65,27 @@ class Demo(BaseModel):
 
 
 class CompiledDemos(BaseModel):
-    """The file that ``COMPILED_DEMOS_PATH`` names: demos, and instructions where an optimizer rewrote them."""
+    """A file of demos, with instructions where an optimizer rewrote them, and what both were made for."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
     schema_version: int = 1
+    provider: str | None = None
+    """With ``model`` and ``mode``: what was asked when it was made; ``None``: not known, and then any will do."""
+    model: str | None = None
+    mode: Mode | None = None
     instructions: str | None = None
     demos: list[Demo]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _made_for(cls, data: Any) -> Any:
+        """Older files say in their evidence alone what they were made for."""
+        if not isinstance(data, dict):
+            return data
+        found = cast("dict[str, Any]", data)
+        evidence = found.get("evidence")
+        known = cast("dict[str, Any]", evidence) if isinstance(evidence, dict) else {}
+        return {**{name: known[name] for name in ("provider", "model", "mode") if name in known}, **found}
 
 
 @cache
@@ -124,19 +138,6 @@ def load_demos(path: str | Path) -> CompiledDemos:
     except (ValueError, RecursionError) as error:
         raise DemosError(f"damaged demos file {path}: not JSON ({error}). {hint}") from error
     return checked_demos(data, f"damaged demos file {path}", hint)
-
-
-def standing_demos(path: Path, *, named: bool) -> CompiledDemos:
-    """The demos of the file that every agent reads, none where it is not there and not ``named``.
-
-    The file is found, not given, and shapes every answer: where it changes the instructions, that is said once.
-    """
-    if not named and not path.exists():
-        return CompiledDemos(demos=[])
-    found = load_demos(path)
-    if found.instructions:
-        once(f"the instructions to the model are those of {path}, not the built-in ones")
-    return found
 
 
 def checked_demos(data: Any, what: str, hint: str = "A demo is {question, steps, decision}.") -> CompiledDemos:

@@ -13,6 +13,7 @@ from micro_agent.call_ids import with_ids
 from micro_agent.context import Window
 from micro_agent.demos import demos_for, instructions
 from micro_agent.effects import Planned, Trimmed
+from micro_agent.given_demos import Given
 from micro_agent.models.bodies import reply_from_failure
 from micro_agent.models.contention import contended, crowded
 from micro_agent.models.context_length import learned_length, longer_context
@@ -50,9 +51,8 @@ class Planner:
     lm: dspy.LM
     tools: Sequence[Tool]
     mode: Mode
+    given: Given
     price: Price | None = None
-    bare: bool = False
-    """Whether to do without the default demos where the predictor has none."""
     _tries: Tries = field(default_factory=Tries)
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -85,13 +85,13 @@ class Planner:
         return answer
 
     def _wire(self) -> None:
-        self._demos = demos_for(self.predict.demos, self.mode, self.tools, bare=self.bare)
+        self._signature, demos = self.given.shown(self.predict, self.lm, self.mode)
+        self._demos = demos_for(demos, self.mode, self.tools, bare=self.given.bare)
         traits = traits_of(self.lm)
         names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
         wire = NativeWire(names, traits.schemas) if self.mode == "native" else JsonWire(schemas=traits.schemas)
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
-        signature: Any = self.predict.signature
-        self._adapter.page.open(signature.instructions, self._demos)
+        self._adapter.page.open(self._signature.instructions, self._demos)
 
     def _held(self) -> dict[str, Any]:
         """The settings of the model and of the predictor."""
@@ -106,7 +106,7 @@ class Planner:
         window, held = self._window, self._held()
         self._changed = window.bounded(self._tries.settings(run, held, room=window.room), held)
         return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
-                "config": dict(self._changed)}  # fmt: skip
+                "signature": self._signature, "config": dict(self._changed)}  # fmt: skip
 
     def _adapted(self, run: Run, error: dspy.LMError) -> LMCall | Trimmed | None:
         """The text that a server threw away with its error, read; what to cut; ``None`` to ask in another way."""

@@ -5,15 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Self
 
 from micro_agent.callbacks import told
 from micro_agent.cancel import Cancel
 from micro_agent.context import reserve_of
-from micro_agent.demos import CompiledDemos, checked_demos, load_demos, standing_demos
 from micro_agent.effects import Approval
 from micro_agent.errors import RunNotFound
+from micro_agent.given_demos import Given
 from micro_agent.loop import AgentLoop
 from micro_agent.models.context_length import context_length_of
 from micro_agent.models.giving_way import taken_up
@@ -24,7 +23,7 @@ from micro_agent.planner import Planner
 from micro_agent.questions import decided
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits, limits_of
-from micro_agent.run import Run
+from micro_agent.run import Mode, Run
 from micro_agent.session import Confirmation, OnStep, Session
 from micro_agent.storage.journal import Journal
 from micro_agent.streaming import OnEvent
@@ -44,8 +43,8 @@ class Setup:
     traces: TraceStore | None
     confirm: Confirmation
     settings: Settings
-    bare: bool = False
-    """Whether no demos were wanted, not even the default ones."""
+    given: Given
+    """The demos that the agent began with."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -59,7 +58,7 @@ class Setup:
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
         run.base_url = getattr(traits_of(lm), "base_url", None)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
-        run.limits, run.digests = dict(vars(held)), self._digests(predict)
+        run.limits, run.digests = dict(vars(held)), self._digests(predict, lm, run.mode)
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
@@ -99,7 +98,7 @@ class Setup:
         self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None
     ) -> Session:
         price = price_of(lm, self.settings)
-        planner = Planner(predict, lm, list(self.tools.values()), run.mode or "native", price, self.bare)
+        planner = Planner(predict, lm, list(self.tools.values()), run.mode or "native", self.given, price)
         return Session(
             AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
@@ -115,22 +114,10 @@ class Setup:
             [getattr(rule, "__module__", "") + "." + getattr(rule, "__qualname__", repr(rule)) for rule in self.rules]
         )
 
-    def _digests(self, predict: Any) -> dict[str, str]:
-        demos = [predict.signature.instructions, [dict(demo) for demo in predict.demos], self.bare]
+    def _digests(self, predict: Any, lm: Any, mode: Mode) -> dict[str, str]:
+        signature, shown = self.given.shown(predict, lm, mode)
+        demos = [signature.instructions, [dict(demo) for demo in shown], self.given.bare]
         return {"tools": self._tools_digest, "rules": self._rules_digest, "demos": _sha256(demos)}
-
-
-def compiled_demos(demos: str | Path | list[dict[str, Any]] | None, settings: Settings) -> CompiledDemos:
-    """The demos that were asked for: given ones, those of a file, or those that the settings name.
-
-    Raises:
-        DemosError: The file is damaged, or one that was named is not there.
-    """
-    if isinstance(demos, list):
-        return checked_demos({"demos": demos}, "bad demos")
-    if demos is not None:
-        return load_demos(demos)
-    return standing_demos(settings.compiled_demos_path, named="compiled_demos_path" in settings.model_fields_set)
 
 
 def _sha256(value: Any) -> str:

@@ -9,11 +9,11 @@ import pytest
 
 from micro_agent import MicroAgent, Run
 from micro_agent.errors import ConfigurationError, DemosError
+from micro_agent.given_demos import given_demos
 from micro_agent.models.settings import load_settings
 from micro_agent.rules import Rule, repetition
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Usage
-from micro_agent.setup import compiled_demos
 from micro_agent.testing import ScriptedLM, text
 
 DEMO: dict[str, Any] = {"question": "1 + 2?", "steps": [], "decision": {"final": {"answer": "3"}}}
@@ -28,21 +28,21 @@ def test_demos_come_from_a_list_a_file_or_the_environment(tmp_path: Path, monkey
     path = tmp_path / "demos.json"
     path.write_text(json.dumps({"demos": [DEMO]}), encoding="utf-8")
     settings = load_settings()
-    assert [demo.plain() for demo in compiled_demos([DEMO], settings).demos] == [DEMO]
-    assert [demo.plain() for demo in compiled_demos(path, settings).demos] == [DEMO]
-    assert [demo.plain() for demo in compiled_demos(str(path), settings).demos] == [DEMO]
-    assert compiled_demos([], settings).demos == []
+    assert [demo.plain() for demo in given_demos([DEMO], settings).compiled.demos] == [DEMO]
+    assert [demo.plain() for demo in given_demos(path, settings).compiled.demos] == [DEMO]
+    assert [demo.plain() for demo in given_demos(str(path), settings).compiled.demos] == [DEMO]
+    assert given_demos([], settings).compiled.demos == []
     monkeypatch.setenv("COMPILED_DEMOS_PATH", str(path))
-    assert [demo.plain() for demo in compiled_demos(None, load_settings()).demos] == [DEMO]
+    assert [demo.plain() for demo in given_demos(None, load_settings()).compiled.demos] == [DEMO]
 
 
 def test_the_default_file_may_be_missing_but_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert compiled_demos(None, load_settings()).demos == []
+    assert given_demos(None, load_settings()).compiled.demos == []
     (tmp_path / "opt").mkdir()
     (tmp_path / "opt" / "plan_demos.json").write_text("{", encoding="utf-8")
     with pytest.raises(DemosError, match=r"opt/plan_demos\.json"):
-        compiled_demos(None, load_settings())
+        given_demos(None, load_settings())
     with pytest.raises(DemosError):
         MicroAgent(tools=[add], lm=ScriptedLM([]))
 
@@ -50,12 +50,12 @@ def test_the_default_file_may_be_missing_but_not_damaged(tmp_path: Path, monkeyp
 def test_a_file_that_was_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPILED_DEMOS_PATH", str(tmp_path / "missing.json"))
     with pytest.raises(DemosError, match=r"missing\.json"):
-        compiled_demos(None, load_settings())
+        given_demos(None, load_settings())
 
 
 def test_bad_demos_in_a_list_are_named() -> None:
     with pytest.raises(DemosError, match=r"demos\.0\.decision"):
-        compiled_demos([{"question": "?"}], load_settings())
+        given_demos([{"question": "?"}], load_settings())
 
 
 def test_digests_tell_tools_rules_and_demos_apart() -> None:

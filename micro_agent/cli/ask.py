@@ -10,6 +10,7 @@ from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
     Confirmations,
+    Demos,
     Fallback,
     Json,
     MaxBytes,
@@ -58,6 +59,7 @@ def ask(
     base_url: BaseUrl = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
+    demos: Demos = None,
     fallback: Fallback = None,
     approve: Confirmations = None,
     traces_dir: TracesDir = None,
@@ -81,7 +83,7 @@ def ask(
     lm = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     agent = MicroAgent(
         tools=_tools(found, utc=utc), lm=lm, mode=mode_for(found, mode, use_tool_calls), limits=limits, traces=store,
-        settings=found, confirm=confirm,
+        settings=found, confirm=confirm, demos=demos,
     )  # fmt: skip
     live = stream and not as_json
     on_event = outcome.Printer() if live else None

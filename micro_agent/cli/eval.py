@@ -9,6 +9,7 @@ from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
+    Demos,
     Json,
     MaxSteps,
     Mode,
@@ -54,6 +55,7 @@ def run(
     base_url: BaseUrl = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
+    demos: Demos = None,
     out: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_OUT", help="[evals/results/TIME-ID.jsonl]")
     ] = None,
@@ -81,7 +83,7 @@ def run(
     found = settings()
     asked = eval_plan.Asked(
         tasks, n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model, base_url,
-        mode_for(found, mode, use_tool_calls), faults,
+        mode_for(found, mode, use_tool_calls), faults, demos,
     )  # fmt: skip
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
     if resume is None:

@@ -18,12 +18,12 @@ from micro_agent.evaluation.rubrics import rubric_for
 from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trials import Trial, remaining, trials
+from micro_agent.given_demos import given_demos
 from micro_agent.models.identity import provider_of, traits_of
 from micro_agent.models.recorded import recorded_lm
 from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.rules.limits import Limits
 from micro_agent.run import new_id
-from micro_agent.setup import compiled_demos
 from micro_agent.tools import Tool, digest
 
 
@@ -44,6 +44,7 @@ class Asked:
     base_url: str | None
     mode: str
     faults: float | None = None
+    demos: Path | None = None
 
     def __post_init__(self) -> None:
         if self.faults is not None and not 0 < self.faults <= 1:
@@ -82,7 +83,8 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
             "mode": asked.mode, "max_steps": asked.max_steps, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
-            "llm_timeout": found.llm_timeout, "version": __version__, "digests": _digests(tools, found),
+            "llm_timeout": found.llm_timeout, "version": __version__,
+            "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
         },
     )  # fmt: skip
@@ -136,7 +138,7 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
             }
         )
         tools = tools_of(found)
-        for what, now in _digests(tools, found).items():
+        for what, now in _digests(tools, found, header.settings.get("demos")).items():
             if header.settings["digests"][what] != now:
                 raise ConfigurationError(f"the {what} are not those that {path} was begun with: start another eval")
         asker = _Asker(header, _same_model(header, found, asked.base_url), tools, found)
@@ -152,9 +154,9 @@ def _todo(tasks: list[Task], file: ResultFile, *, retry_errors: bool = False) ->
     return remaining(every, file, retry_errors=retry_errors)
 
 
-def _digests(tools: dict[str, Tool], found: Settings) -> dict[str, str]:
-    demos = compiled_demos(None, found).model_dump_json()
-    return {"tools": digest(tools), "demos": sha256(demos.encode()).hexdigest()}
+def _digests(tools: dict[str, Tool], found: Settings, demos: str | Path | None) -> dict[str, str]:
+    compiled = given_demos(demos, found).compiled.model_dump_json()
+    return {"tools": digest(tools), "demos": sha256(compiled.encode()).hexdigest()}
 
 
 class _Asker:
@@ -162,6 +164,7 @@ class _Asker:
 
     def __init__(self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings) -> None:
         self._lm, self._tools, self._found, self._mode = lm, list(tools.values()), found, header.settings["mode"]
+        self._demos: str | None = header.settings.get("demos")
         self._limits = Limits(max_steps=header.settings["max_steps"], max_time=header.settings["max_time"])
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
 
@@ -178,8 +181,9 @@ class _Asker:
 
     def _agent_of(self, lm: Any) -> MicroAgent:
         return MicroAgent(
-            self._tools, lm, self._mode, limits=self._limits, traces=None, confirm="never", settings=self._found
-        )
+            self._tools, lm, self._mode, limits=self._limits, traces=None, confirm="never", settings=self._found,
+            demos=self._demos,
+        )  # fmt: skip
 
 
 def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[str]) -> None:
@@ -190,6 +194,7 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         "max_steps": (asked.max_steps, old["max_steps"]), "provider": (asked.provider, old["provider"]),
         "model": (asked.model, _model_name(header)), "mode": (asked.mode, old["mode"]),
         "use_tool_calls": (asked.mode, old["mode"]),
+        "demos": (None if asked.demos is None else str(asked.demos), old.get("demos")),
         "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
     }  # fmt: skip
     if old.get("faults") or len(arms_of(path)) == 1:

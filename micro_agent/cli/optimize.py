@@ -13,6 +13,7 @@ from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
+    Demos,
     Json,
     MaxSteps,
     Mode,
@@ -80,6 +81,7 @@ def optimize(
     base_url: BaseUrl = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
+    demos: Demos = None,
     max_steps: MaxSteps = 6,
     timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
     limit_cost: Annotated[
@@ -109,7 +111,7 @@ def optimize(
     dataset = load_tasks(tasks)
     lm = measured_model(found, provider, model, base_url)
     bench = Bench(
-        lm=lm, tools=list(tools_of(found).values()), settings=found, limits=limits,
+        lm=lm, tools=list(tools_of(found).values()), settings=found, limits=limits, demos=demos,
         mode=mode_for(found, mode, use_tool_calls),
         reflection_lm=reflection_model
         and configure_lm(provider_of(lm), reflection_model, base_url, settings=found, fallback=False),

@@ -53,6 +53,9 @@ AskedMode = Annotated[
 UseToolCalls = Annotated[
     bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
 ]
+Demos = Annotated[
+    Path | None, option(metavar="FILE", env="MICRO_AGENT_DEMOS", help="Demos to show, of whatever model and mode.")
+]
 Fallback = Annotated[
     bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
 ]

@@ -6,6 +6,7 @@ from micro_agent.cli.messages import say
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
+    Demos,
     Fallback,
     MaxBytes,
     MaxCost,
@@ -58,6 +59,7 @@ def serve(
     base_url: BaseUrl = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
+    demos: Demos = None,
     fallback: Fallback = None,
     traces_dir: TracesDir = None,
 ) -> None:
@@ -82,7 +84,7 @@ def serve(
     store = store_of(found, traces_dir)
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     asked = mode_for(found, mode, use_tool_calls)
-    agents = Agents(lm, list(tools_of(found).values()), mode=asked, store=store, settings=found)
+    agents = Agents(lm, list(tools_of(found).values()), mode=asked, store=store, settings=found, demos=demos)
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))

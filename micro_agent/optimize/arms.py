@@ -33,6 +33,8 @@ class Bench:
     settings: Settings
     mode: Wanted = "auto"
     limits: Limits
+    demos: Path | None = None
+    """The file to begin with, of whatever model and mode; ``None``: the one that the settings name."""
     reflection_lm: Any = None
 
     def options(self) -> dict[str, Any]:

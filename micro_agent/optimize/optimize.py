@@ -73,6 +73,8 @@ def optimize(
             return Outcome(None, UNCHANGED.why, evidence, None)
         comparison = _compared(plan, work, training, bounds, teller)
         decided = verdict(comparison, force=force)
+        made_for = _made_for(plan.bench)
+        evidence |= made_for
         evidence |= figures_of(comparison) | {
             "verdict": decided.why,
             "results": {arm: os.path.relpath(work.results(arm), save.parent) for arm in (TODAY, COMPILED)},
@@ -81,7 +83,7 @@ def optimize(
         evidence["spent"]["held_out"] = asdict(_spent(comparison))
         write_json(work.evidence, evidence)
         if decided.keep:
-            save_demos(save, compiled, evidence)
+            save_demos(save, compiled.model_copy(update=made_for), evidence)
         return Outcome(save if decided.keep else None, decided.why, evidence, comparison)
 
 
@@ -151,6 +153,12 @@ def _evidence(plan: Plan, training: Spent, started: str) -> dict[str, Any]:
         "started": started,
         "spent": {"training": asdict(training)},
     }
+
+
+def _made_for(bench: Bench) -> dict[str, Any]:
+    """Whom the demos are for, asked at the end: only now it is known that a server refuses tools."""
+    identity = bench.identity()
+    return {name: identity[name] for name in ("provider", "model", "mode")}
 
 
 def _spent(comparison: Comparison) -> Spent:

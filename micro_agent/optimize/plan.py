@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from micro_agent.demos import CompiledDemos, load_demos
+from micro_agent.demos import CompiledDemos
 from micro_agent.errors import DemosError
 from micro_agent.evaluation.datasets import Dataset, draw
-from micro_agent.models.settings import Settings
+from micro_agent.given_demos import given_demos
+from micro_agent.models.identity import mode_of
 from micro_agent.optimize.arms import Bench
 from micro_agent.optimize.job import Job
 from micro_agent.optimize.recorded import Recorded, recorded
@@ -39,7 +40,7 @@ def make_plan(job: Job, dataset: Dataset, bench: Bench, teller: Teller) -> Plan:
     if job.from_traces is not None:
         found = recorded(job.from_traces, tools={tool.name for tool in bench.tools}, held_out=parts.held_out)
         teller.say(found.told())
-    today = _today(bench.settings, teller)
+    today = _today(bench, teller)
     digest = job.digest(
         dataset=dataset.sha256, bench=bench.identity(), reflection=getattr(bench.reflection_lm, "model", None),
         today=today.model_dump(mode="json"), recorded=[run.id for _, run in found.examples], versions=versions(),
@@ -47,12 +48,17 @@ def make_plan(job: Job, dataset: Dataset, bench: Bench, teller: Teller) -> Plan:
     return Plan(job, dataset, bench, parts, found, today, digest)
 
 
-def _today(settings: Settings, teller: Teller) -> CompiledDemos:
-    """The compiled demos in use. A damaged file of them is one that an optimization is there to replace."""
-    path = settings.compiled_demos_path
+def _today(bench: Bench, teller: Teller) -> CompiledDemos:
+    """The compiled demos in use. A damaged file that was found is one that an optimization is there to replace."""
+    nothing, path = CompiledDemos(demos=[]), bench.settings.compiled_demos_path
+    if bench.demos is None and not path.exists():
+        return nothing
     try:
-        found = load_demos(path) if path.exists() else CompiledDemos(demos=[])
+        given = given_demos(bench.demos, bench.settings)
     except DemosError as error:
+        if bench.demos is not None:
+            raise
         teller.say(f"{error} Until then it counts as no demos.")
-        found = CompiledDemos(demos=[])
+        return nothing
+    found = given.compiled if given.count_for(bench.lm, mode_of(bench.lm, bench.mode)) else nothing
     return CompiledDemos(instructions=found.instructions, demos=found.demos)

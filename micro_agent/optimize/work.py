@@ -91,7 +91,8 @@ def save_demos(path: Path, compiled: CompiledDemos, evidence: dict[str, Any]) ->
         raise storage_error("read", path, error) from error
     else:
         _replace(path.with_name(path.name + ".bak"), before)
-    data = {"schema_version": 1, "instructions": compiled.instructions}
+    named = ("provider", "model", "mode", "instructions")
+    data = {"schema_version": 1, **{name: getattr(compiled, name) for name in named}}
     demos = [demo.plain() for demo in compiled.demos]
     write_json(path, {**data, "demos": demos, "evidence": evidence})
     path.chmod(0o644)

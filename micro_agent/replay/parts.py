@@ -1,12 +1,14 @@
 """The parts of an agent that a recorded run is driven with. The one place that looks inside an agent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from micro_agent.agent import MicroAgent
+from micro_agent.given_demos import Given
 from micro_agent.rules import Rule
-from micro_agent.run import Run
+from micro_agent.run import Mode, Run
 from micro_agent.session import Session
 from micro_agent.setup import Setup
 from micro_agent.tools import Tool
@@ -19,15 +21,16 @@ class Parts:
     plan: Any
     tools: Mapping[str, Tool]
     rules: Sequence[Rule]
-    bare: bool
-    digests: Mapping[str, str]
+    given: Given
+    digests: Callable[[Any, Mode], Mapping[str, str]]
+    """As they are recorded in a run of a model in a mode."""
 
 
 def parts_of(agent: MicroAgent) -> Parts:
     """The parts of an agent as it stands."""
     setup, plan = _setup(agent), agent.plan
-    digests = setup._digests(plan)  # pyright: ignore[reportPrivateUsage]
-    return Parts(plan, setup.tools, setup.rules, setup.bare, digests)
+    digests = partial(setup._digests, plan)  # pyright: ignore[reportPrivateUsage]
+    return Parts(plan, setup.tools, setup.rules, setup.given, digests)
 
 
 def session_of(agent: MicroAgent, run: Run, **options: Any) -> Session:

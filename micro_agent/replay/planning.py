@@ -27,8 +27,9 @@ class _Rendered(Exception):
 class _Model(Traits):
     """Stands where a `dspy.LM` does: keeps the request it is sent, and never answers."""
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: str | None, provider: str | None) -> None:
         self.model = name or "recorded"
+        self.provider = provider
         self.kwargs: dict[str, Any] = {}
         self.engine = self
         self.request: Any = None
@@ -54,10 +55,10 @@ class RecordedPlanner(Planner):
     def __init__(self, parts: Parts, run: Run) -> None:
         self._recorded: LMCall | None = None
         self._views: Sequence[View] = ()
-        self._model, self._as_written = _Model(run.model), True
+        self._model, self._as_written = _Model(run.model, run.provider), True
         predict: Any = _Predict(parts.plan, self._ask)
         model: Any = self._model
-        super().__init__(predict, model, list(parts.tools.values()), run.mode or "native", None, parts.bare)
+        super().__init__(predict, model, list(parts.tools.values()), run.mode or "native", parts.given)
 
     def answered(self, run: Run, recorded: LMCall | None) -> LMCall | Trimmed | Failure:
         """The recorded reply as it is read today, with what was measured then; or what has to come before it.
@@ -127,7 +128,7 @@ class RecordedPlanner(Planner):
         fields, self._views = {"question": inputs["question"], "steps": inputs["steps"]}, inputs["steps"]
         settings: dict[str, Any] = dict(inputs.get("config", {}))
         try:
-            self._adapter(self._model, settings, self.predict.signature, inputs["demos"], fields)
+            self._adapter(self._model, settings, inputs["signature"], inputs["demos"], fields)
         except _Rendered:
             reply = ModelReply() if self._recorded is None else reply_of(self._recorded)
             self._adapter.take(reply, settings)

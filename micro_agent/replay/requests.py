@@ -50,14 +50,14 @@ def _head(record: Run, call: LMCall, number: int, planner: RecordedPlanner, part
     then, now = record.calls[number - 1].request.get("head"), call.request.get("head")
     if then is not None and then == now:
         return None
-    sent, was = planner.sent, record.digests
+    sent, was, today = planner.sent, record.digests, parts.digests(planner.lm, planner.mode)
     named = f"request {number}, before its messages"
-    if was.get("tools") not in (None, parts.digests["tools"]):
-        return _digests(f"{named}: tools", was["tools"], parts.digests["tools"], ", ".join(parts.tools) or "none")
-    if was.get("demos") not in (None, parts.digests["demos"]):
+    if was.get("tools") not in (None, today["tools"]):
+        return _digests(f"{named}: tools", was["tools"], today["tools"], ", ".join(parts.tools) or "none")
+    if was.get("demos") not in (None, today["demos"]):
         instructions = shortened(parts.plan.signature.instructions)
         what = "instructions or demos" if then is None else "instructions"  # demos are messages
-        return _digests(f"{named}: {what}", was["demos"], parts.digests["demos"], instructions)
+        return _digests(f"{named}: {what}", was["demos"], today["demos"], instructions)
     if then is None and planner.mode == "native" and {"tools", "demos"} <= was.keys():
         return None
     where = f"{named}: system prompt or schema" if then else f"{named}, or in the first of them"

@@ -1,6 +1,7 @@
 """The agents of one server: one for each way in which its model can be asked, and those that take runs up again."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.models.identity import Wanted, provider_of, traits_of
@@ -25,16 +26,19 @@ class Agents:
         mode: How it is asked when nobody says.
         store: Where runs are on record.
         settings: Prices, paths and bounds.
+        demos: The file of those to show; ``None``: the one that the settings name.
     """
 
     def __init__(
-        self, lm: Any, tools: Sequence[Tool], *, mode: Wanted, store: TraceStore, settings: Settings
+        self, lm: Any, tools: Sequence[Tool], *, mode: Wanted, store: TraceStore, settings: Settings,
+        demos: Path | None = None,
     ) -> None:  # fmt: skip
         self._lm = lm
         self._tools = list(tools)
         self._mode: Wanted = mode
         self._store = store
         self._settings = settings
+        self._demos = demos
         self._made: dict[bool | None, MicroAgent] = {}
 
     def __call__(self, use_tool_calls: bool | None = None) -> "MicroAgent":
@@ -59,4 +63,6 @@ class Agents:
     def _agent(self, lm: Any, mode: Wanted) -> "MicroAgent":
         from micro_agent import MicroAgent
 
-        return MicroAgent(tools=self._tools, lm=lm, mode=mode, traces=self._store, settings=self._settings)
+        return MicroAgent(
+            tools=self._tools, lm=lm, mode=mode, traces=self._store, settings=self._settings, demos=self._demos
+        )

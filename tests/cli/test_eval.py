@@ -319,13 +319,9 @@ def test_what_changed_under_an_eval_is_refused(evaluate: "Command", finished: Pa
     Path("plan.json").write_text('{"demos": [], "instructions": "Be brief."}')
     monkeypatch.setenv("COMPILED_DEMOS_PATH", "plan.json")
     done = evaluate("run", "--resume", "r.jsonl")
-    assert (done.code, done.err.splitlines()) == (
-        2,
-        [
-            "micro-agent: the instructions to the model are those of plan.json, not the built-in ones",
-            "micro-agent: the demos are not those that r.jsonl was begun with: start another eval",
-        ],
-    )
+    assert (done.code, done.err) == (
+        2, "micro-agent: the demos are not those that r.jsonl was begun with: start another eval\n"
+    )  # fmt: skip
     monkeypatch.delenv("COMPILED_DEMOS_PATH")
     write_tasks(7)
     assert "tasks.jsonl has changed since r.jsonl was begun" in evaluate("run", "--resume", "r.jsonl").err

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from micro_agent.cli import app
-from micro_agent.errors import ConfigurationError
+from micro_agent.errors import ConfigurationError, DemosError
+from micro_agent.evaluation.results import read_results
 from micro_agent.testing import ModelServer, Received, Reply
 
 OPTIONS = ["optimize", "--tasks", "tasks.yaml", "--n", "16", "--concurrency", "1"]
@@ -38,9 +39,55 @@ def test_demos_are_saved_where_every_later_question_finds_them(shop: Any) -> Non
     assert re.search(r"^Training: \d runs, at most 8  \d+ model calls  cost unknown$", done.stderr, re.MULTILINE)
     assert "Held-out tasks, compiled:" in done.stderr
     assert done.stderr.splitlines()[-1] == "Demos: opt/plan_demos.json"
-    ask = invoke("ask", "alpha of 30 and 31", "--provider", "openai", "--base-url", server.openai_url)
-    assert ask.stdout == "It is 61.\n"
+    asked = ["ask", "alpha of 30 and 31", "--provider", "openai", "--base-url", server.openai_url, "--model"]
+    ask = invoke(*asked, "scripted")
+    assert (ask.stdout, ask.stderr.count("is not used")) == ("It is 61.\n", 0)
     assert shop.seen(server.chats[-1]).shown == {"alpha", "beta"}
+
+
+def test_another_model_goes_without_them_and_says_so_unless_they_are_forced(shop: Any) -> None:
+    server = shop.server(shop.helped)
+    assert invoke(*asked_of(server)).exit_code == 0
+    asked = ["ask", "alpha of 30 and 31", "--provider", "openai", "--base-url", server.openai_url, "--model", "other"]
+    without = invoke(*asked)
+    assert without.stdout == "It is 0.\n"
+    assert shop.seen(server.chats[-1]).shown == set()
+    assert (
+        "micro-agent: warning: opt/plan_demos.json is not used: it was made for openai/scripted in native mode, and "
+        'openai/other in native mode is asked; --demos opt/plan_demos.json (demos="opt/plan_demos.json") uses it all '
+        "the same\n"
+    ) in without.stderr
+    forced = invoke(*asked, "--demos", "opt/plan_demos.json")
+    assert (forced.stdout, "is not used" in forced.stderr) == ("It is 61.\n", False)
+    assert shop.seen(server.chats[-1]).shown == {"alpha", "beta"}
+
+
+def test_an_eval_shows_the_demos_that_it_was_begun_with(shop: Any) -> None:
+    server = shop.server(shop.helped)
+    assert invoke(*asked_of(server)).exit_code == 0
+    Path("one.yaml").write_text("- {id: alpha-30, question: alpha of 30 and 31, expect_number: 61}\n")
+    model = ["--provider", "openai", "--base-url", server.openai_url, "--model", "other", "--out", "r.jsonl"]
+    done = invoke("eval", "run", "--tasks", "one.yaml", *model, "--demos", "opt/plan_demos.json", "--json")
+    assert json.loads(done.stdout)["success_rate"]["value"] == 1, done.stderr
+    assert read_results("r.jsonl")[0].settings["demos"] == "opt/plan_demos.json"
+    again = invoke("eval", "run", "--resume", "r.jsonl")
+    assert again.exit_code == 0, again.stderr
+    other = invoke("eval", "run", "--resume", "r.jsonl", "--demos", "none.json")
+    assert "--demos is not what r.jsonl was begun with" in str(other.exception)
+
+
+def test_it_begins_with_the_demos_of_another_model_if_that_is_asked_for(shop: Any) -> None:
+    server = shop.server(shop.helped)
+    assert invoke(*asked_of(server)).exit_code == 0
+    shop.demos.rename(shop.folder / "other.json")
+    other = ["--model", "other", "--save", "new.json"]
+    forced = invoke(*asked_of(server, *other, "--demos", "other.json"))
+    assert "success_rate a: 1.000" in forced.stdout
+    (shop.folder / "other.json").rename(shop.demos)
+    found = invoke(*asked_of(server, *other))
+    assert "success_rate a: 0.500" in found.stdout
+    missing = invoke(*asked_of(server, "--demos", "none.json"))
+    assert isinstance(missing.exception, DemosError)
 
 
 def test_demos_that_harm_leave_with_3(shop: Any) -> None:

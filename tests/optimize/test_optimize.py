@@ -30,18 +30,27 @@ def rates(outcome: Outcome) -> tuple[float | None, float | None]:
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])
-def test_demos_that_help_are_saved_and_every_later_agent_shows_them(mode: Mode, shop: Any) -> None:
+def test_demos_that_help_are_saved_and_every_later_agent_of_that_model_shows_them(mode: Mode, shop: Any) -> None:
     server = shop.server(shop.helped)
     outcome = shop.optimize(shop.bench(server, mode))
     assert (rates(outcome), outcome.saved) == ((0.5, 1.0), shop.demos)
     demos = load_demos(shop.demos).demos
     assert 1 <= len(demos) <= 4
-    for other in (mode, OTHER[mode]):
-        bench = shop.bench(server, other)
-        run = MicroAgent(lm=bench.lm, mode=other).ask("alpha of 30 and 31")
+    for later, given in ((mode, None), (OTHER[mode], shop.demos)):
+        run = MicroAgent(lm=shop.bench(server, later).lm, mode=later, demos=given).ask("alpha of 30 and 31")
         assert run.answer == "It is 61."
         assert shop.seen(server.chats[-1]).shown == {"alpha", "beta"}
         assert all(demo.question in str(server.messages(-1)) for demo in demos)
+
+
+def test_a_server_that_refuses_tools_gets_demos_of_the_mode_that_it_is_asked_in(shop: Any) -> None:
+    def play(request: Received) -> Reply:
+        refused = error(400, "this model does not support tools")
+        return refused if (request.body or {}).get("tools") else shop.helped(request)
+
+    bench = shop.bench(shop.server(play))
+    shop.optimize(replace(bench, mode="auto"))
+    assert load_demos(shop.demos).mode == "json"
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])
@@ -79,8 +88,9 @@ def test_the_file_holds_the_evidence(shop: Any) -> None:
     outcome = shop.optimize(shop.bench(shop.server(shop.helped)), epochs=2, seed=3)
     data = json.loads(shop.demos.read_text())
     evidence = data["evidence"]
-    assert list(data) == ["schema_version", "instructions", "demos", "evidence"]
+    assert list(data) == ["schema_version", "provider", "model", "mode", "instructions", "demos", "evidence"]
     assert (data["schema_version"], data["instructions"]) == (1, None)
+    assert (data["provider"], data["model"], data["mode"]) == ("openai", "openai/scripted", "native")
     assert evidence == outcome.evidence
     assert set(evidence["training_tasks"]) & set(evidence["held_out_tasks"]) == set()
     assert len(evidence["training_tasks"]) == len(evidence["held_out_tasks"]) == 8
@@ -159,8 +169,8 @@ def test_rewritten_instructions_reach_the_wire(mode: Mode, shop: Any) -> None:
     assert rates(outcome) == (0.5, 1.0)
     assert load_demos(shop.demos).instructions == "Be excellent."
     assert "Not right." in str(proposals[0].messages)
-    for other in (mode, OTHER[mode]):
-        run = MicroAgent(lm=shop.bench(server, other).lm, mode=other).ask("alpha of 30 and 31")
+    for later, given in ((mode, None), (OTHER[mode], shop.demos)):
+        run = MicroAgent(lm=shop.bench(server, later).lm, mode=later, demos=given).ask("alpha of 30 and 31")
         assert run.answer == "It is 61."
         assert server.messages(-1)[0]["content"].startswith("Be excellent.")
 
