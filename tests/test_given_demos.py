@@ -31,7 +31,7 @@ def written(path: Path, **more: Any) -> Path:
     return path
 
 
-def sent(lm: ScriptedLM, **agent: Any) -> str:
+def sent(lm: Any, **agent: Any) -> str:
     """The request of an agent with this model."""
     run = MicroAgent(tools=[], lm=lm, rules=[], **agent).ask("2 + 3?")
     assert run.answer == "5"
@@ -43,7 +43,7 @@ def used(request: str) -> tuple[bool, bool]:
     return "1 + 2?" in request, "Be quick." in request
 
 
-def made_for(lm: ScriptedLM, mode: str = "native") -> dict[str, str]:
+def made_for(lm: Any, mode: str = "native") -> dict[str, str]:
     return {"provider": "scripted", "model": lm.model, "mode": mode}
 
 

@@ -1,4 +1,4 @@
-"""`micro-agent optimize`: few-shot demos or instructions for the planner, kept only when they do not make it worse."""
+"""`micro-agent optimize`: few-shot demos or instructions for the planner, kept only when they make it better."""
 
 import sys
 from collections.abc import Generator
@@ -87,11 +87,14 @@ def optimize(
     limit_cost: Annotated[
         float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
     ] = None,
+    allow_equal: Annotated[
+        bool, option("--allow-equal", env="MICRO_AGENT_ALLOW_EQUAL", help="Save also what is not worse.")
+    ] = False,
     force: Annotated[bool, option("--force", env="MICRO_AGENT_FORCE", help="Save also what is worse.")] = False,
     resume: Annotated[bool, option("--resume", env="MICRO_AGENT_OPTIMIZE_RESUME", help="Go on after a kill.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make demos from some tasks, and save them if others do not get worse."""
+    """Make demos from some tasks, and save them if others get better."""
     found = settings()
     target = save or found.compiled_demos_path
     from micro_agent.optimize.job import Job
@@ -119,8 +122,9 @@ def optimize(
     with _stopping() as cancel:
         bounds = Bounds(concurrency=concurrency, limit_cost=limit_cost, cancel=cancel)
         outcome = work(
-            job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force, resume=resume
-        )
+            job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force,
+            allow_equal=allow_equal, resume=resume,
+        )  # fmt: skip
     _print(outcome, found, as_json=as_json)
     raise typer.Exit(0 if outcome.saved else _NOT_SAVED)
 

@@ -1,4 +1,4 @@
-"""Optimize: few-shot demos or instructions for the planner, made by DSPy, kept only when they do not make it worse."""
+"""Optimize: few-shot demos or instructions for the planner, made by DSPy, kept only when they make it better."""
 
 from micro_agent.optimize.arms import Bench, Bounds
 from micro_agent.optimize.ending import NotFinished

@@ -42,9 +42,9 @@ class Outcome:
 
 def optimize(
     job: Job, dataset: Dataset, bench: Bench, save: Path, *, bounds: Bounds, teller: Teller, force: bool = False,
-    resume: bool = False,
+    allow_equal: bool = False, resume: bool = False,
 ) -> Outcome:  # fmt: skip
-    """Train on some tasks, ask the others with and without what came of it, and save it if it is not worse.
+    """Train on some tasks, ask the others with and without what came of it, and save it if it is better.
 
     Args:
         job: What is asked for.
@@ -54,6 +54,7 @@ def optimize(
         bounds: Concurrency of the held-out tasks, money, cancelling.
         teller: Is told how it goes.
         force: Save also what is worse.
+        allow_equal: Save also what is not worse.
         resume: Go on with the same optimization where it was broken off; what was asked is not asked again.
 
     Raises:
@@ -72,7 +73,7 @@ def optimize(
         if (compiled.instructions, compiled.demos) == (plan.today.instructions, plan.today.demos):
             return Outcome(None, UNCHANGED.why, evidence, None)
         comparison = _compared(plan, work, training, bounds, teller)
-        decided = verdict(comparison, force=force)
+        decided = verdict(comparison, force=force, allow_equal=allow_equal)
         made_for = _made_for(plan.bench)
         evidence |= made_for
         evidence |= figures_of(comparison) | {

@@ -18,10 +18,11 @@ class Verdict:
 UNCHANGED = Verdict(False, "not saved: training made nothing that differs from what the agent has today")
 
 
-def verdict(comparison: Comparison, *, force: bool = False) -> Verdict:
-    """Keep what is not worse: the difference is at least zero, and its interval does not lie wholly below zero.
+def verdict(comparison: Comparison, *, force: bool = False, allow_equal: bool = False) -> Verdict:
+    """Keep what is better: the rate rose, and at worst (the lower end of the interval) one held-out task is lost by it.
 
-    With few tasks that is weak evidence either way, and the sentence says so. ``force`` keeps whatever came of it.
+    With few tasks that is weak evidence, and the sentence says so. ``allow_equal`` keeps what is not worse: the rate
+    has not fallen, whatever the interval. ``force`` keeps whatever came of it.
     """
     if comparison.difference is None or comparison.low is None or comparison.high is None:
         return Verdict(force, f"{_word(force)}: no held-out task was asked in both arms")
@@ -32,16 +33,21 @@ def verdict(comparison: Comparison, *, force: bool = False) -> Verdict:
     )
     if comparison.high < 0:
         return Verdict(force, f"{_word(force)}: worse than today, {figures}")
+    if round(comparison.difference, 9) == 0:  # with epochs it is a mean of shares
+        return Verdict(allow_equal or force, f"{_word(force, allow_equal)}: the rate is that of today, {figures}")
     if comparison.difference < 0:
         return Verdict(force, f"{_word(force)}: the rate fell, {figures}")
-    if comparison.low > 0:
-        weak = "" if p_value < 0.05 else "; the evidence of a gain is weak"
-        return Verdict(True, f"saved: better than today, {figures}{weak}")
-    return Verdict(True, f"saved: not worse than today, {figures}; no gain is shown")
+    one_task = 1 / comparison.tasks
+    if comparison.low < -one_task:
+        doubt = f"the interval allows a loss of more than one task ({100 * one_task:.1f} points)"
+        return Verdict(allow_equal or force, f"{_word(force, allow_equal)}: the rate rose, {figures}; {doubt}")
+    weak = "" if p_value < 0.05 else "; the evidence of a gain is weak"
+    return Verdict(True, f"saved: better than today, {figures}{weak}")
 
 
-def _word(force: bool) -> str:
-    return "saved because of --force" if force else "not saved"
+def _word(force: bool, allow_equal: bool = False) -> str:
+    option = "--allow-equal" if allow_equal else "--force" if force else None
+    return f"saved because of {option}" if option else "not saved"
 
 
 def versions() -> dict[str, str]:

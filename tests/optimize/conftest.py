@@ -85,6 +85,8 @@ picky = solver(lambda state: state.a < 10 or state.shown == {"beta"})
 """Solves large questions when demos of one kind alone are shown."""
 thrown_off = solver(lambda state: not (state.shown and (state.kind, state.a) == ("beta", 1)))
 """Solves everything, but for one question once it is shown a demo."""
+nudged = solver(lambda state: state.a < 10 or (bool(state.shown) and (state.kind, state.a) == ("beta", 11)))
+"""Solves small questions, and one large one once it is shown a demo."""
 _told = solver(lambda state: state.a < 10 or "excellent" in state.system)
 
 
@@ -115,6 +117,7 @@ class Shop:
     hopeless = staticmethod(hopeless)
     picky = staticmethod(picky)
     thrown_off = staticmethod(thrown_off)
+    nudged = staticmethod(nudged)
     reflecting = staticmethod(reflecting)
 
     @property
@@ -134,16 +137,18 @@ class Shop:
         return Bench(lm=lm, tools=tools, settings=found, mode=mode, limits=Limits(), **options)
 
     def optimize(
-        self, bench: Bench, *, force: bool = False, resume: bool = False, bounds: Bounds | None = None, **job: Any
-    ) -> Outcome:
+        self, bench: Bench, *, force: bool = False, allow_equal: bool = False, resume: bool = False,
+        bounds: Bounds | None = None, **job: Any,
+    ) -> Outcome:  # fmt: skip
         """Optimize with all tasks; what is told goes to ``told``."""
         bounds = bounds or Bounds(concurrency=1, cancel=Cancel())
         job.setdefault("n", len(ALL))
         asked = Job(**job)
         dataset = load_tasks("tasks.yaml")
         return optimize(
-            asked, dataset, bench, self.demos, bounds=bounds, teller=Teller(self.told), force=force, resume=resume
-        )
+            asked, dataset, bench, self.demos, bounds=bounds, teller=Teller(self.told), force=force,
+            allow_equal=allow_equal, resume=resume,
+        )  # fmt: skip
 
 
 @pytest.fixture

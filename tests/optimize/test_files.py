@@ -8,11 +8,13 @@ import pytest
 from micro_agent.demos import CompiledDemos
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.evaluation.compare import compare
-from micro_agent.evaluation.result import Header
+from micro_agent.evaluation.result import Header, Result
+from micro_agent.evaluation.task import Task
 from micro_agent.optimize import Bounds, Teller
 from micro_agent.optimize.ending import Spent
 from micro_agent.optimize.verdict import verdict
 from micro_agent.optimize.work import Work, save_demos
+from micro_agent.run import Run
 
 
 def test_each_optimization_has_a_folder_and_the_latest_is_resumed(tmp_path: Path) -> None:
@@ -53,6 +55,43 @@ def test_two_arms_without_a_result_show_nothing() -> None:
     nothing = compare((header, []), (header, []))
     assert verdict(nothing).why == "not saved: no held-out task was asked in both arms"
     assert verdict(nothing, force=True).keep
+
+
+@pytest.mark.parametrize(
+    ("tasks", "gained", "lost", "kept", "told"),
+    [
+        (60, 3, 0, True, "saved: better than today, +5.0 points on 60 held-out tasks"),
+        (60, 2, 0, False, "not saved: the rate rose, +3.3 points on 60 held-out tasks"),
+        (60, 5, 1, False, "more than one task (1.7 points)"),
+        (60, 2, 2, False, "not saved: the rate is that of today, +0.0 points"),
+        (60, 1, 2, False, "not saved: the rate fell, -1.7 points"),
+        (6, 3, 0, True, "saved: better than today, +50.0 points on 6 held-out tasks"),
+        (6, 2, 0, False, "more than one task (16.7 points)"),
+    ],
+)
+def test_it_is_saved_when_the_rate_rose_and_at_worst_one_task_is_lost(
+    tasks: int, gained: int, lost: int, kept: bool, told: str
+) -> None:
+    header = Header(dataset="d", dataset_sha256="0", tasks=[f"t{k}" for k in range(tasks)])
+
+    def arm(solved: set[int]) -> list[Result]:
+        return [
+            Result(
+                task=Task(id=f"t{k}", question=f"{k}?", expect_contains=["x"]), run=Run(question=f"{k}?"), wall_s=1,
+                checks=[], score=0, success=k in solved,
+            )
+            for k in range(tasks)
+        ]  # fmt: skip
+
+    today = {*range(gained, gained + lost), *range(tasks // 2, tasks)}
+    then = {*range(gained), *range(tasks // 2, tasks)}
+    compared = compare((header, arm(today)), (header, arm(then)))
+    decided = verdict(compared)
+    assert (decided.keep, told in decided.why) == (kept, True), decided.why
+    allowed = verdict(compared, allow_equal=True)
+    assert allowed.keep == (gained >= lost)
+    assert allowed.why.startswith("saved because of --allow-equal" if allowed.keep and not kept else decided.why)
+    assert verdict(compared, force=True).keep
 
 
 class Terminal(io.StringIO):
