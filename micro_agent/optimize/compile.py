@@ -54,6 +54,7 @@ def compile_demos(
         StorageError: A training run cannot be written down.
     """
     training.recorded = {task.question: run for task, run in material.recorded}
+    training.tasks = {task.question: task for task in (*material.tasks, *(task for task, _ in material.recorded))}
     student = Trainee(training, lm=lm, **agent)
     teacher = Trainee(training, teacher=True, lm=lm, **agent)
     with _logged(log), dspy.context(lm=lm):
@@ -112,7 +113,8 @@ def _examples(material: Material) -> list[Any]:
 
 
 def _passes(example: Any, prediction: Any, trace: Any = None) -> bool:
-    return judge(example.task, prediction.run).passed
+    """Whether a run is right; one that is traced, for demos, also has to have something to show."""
+    return judge(example.task, prediction.run).passed and (trace is None or len(trace) > 0)
 
 
 def _feedback(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:

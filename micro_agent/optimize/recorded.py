@@ -8,9 +8,11 @@ from pathlib import Path
 
 from micro_agent.demos import Demo
 from micro_agent.errors import ConfigurationError
+from micro_agent.evaluation.scorers import observed
 from micro_agent.evaluation.task import Task
 from micro_agent.optimize.decisions import decisions
 from micro_agent.optimize.judge import judge
+from micro_agent.optimize.showable import showable
 from micro_agent.optimize.split import same_question
 from micro_agent.run import Run
 from micro_agent.traces import read_records
@@ -34,19 +36,27 @@ class Recorded:
 
 
 def task_of(run: Run) -> Task:
-    """What a run shows, as expectations: the tools it used, and the values of calculator and clock in its answer."""
+    """What a run shows, as expectations: the tools it used, and their values in its answer.
+
+    Calculator and clock must have theirs there; of other tools it is expected where it is there.
+    """
     used = sorted({step.tool for step in run.steps if step.is_tool and step.ok})
-    observed = [name for name in used if name in _HAVE_VALUES]
-    return Task(
-        id=f"trace-{run.id}", question=run.question, expect_tools=used, expect_observed=observed or None, tags=["trace"]
-    )
+    shown = Task(id=f"trace-{run.id}", question=run.question, expect_tools=used, tags=["trace"])
+    seen = [name for name in used if name in _HAVE_VALUES or _tells_value(shown, run, name)]
+    return shown.model_copy(update={"expect_observed": seen or None})
+
+
+def _tells_value(task: Task, run: Run, tool: str) -> bool:
+    found = observed.check(task.model_copy(update={"expect_observed": [tool]}), run)
+    return found is not None and found.passed
 
 
 def recorded(pattern: str, *, tools: Collection[str], held_out: Iterable[Task] = ()) -> Recorded:
     """The successful runs among the traces that match a pattern, the latest record of each file.
 
-    A run counts when it completed, has no violation, and its answer holds what its tools returned. Left out are also
-    runs with a tool that the agent lacks, questions of held-out tasks, and questions that were taken already.
+    A run counts when it completed, has no violation, its answer holds what its tools returned, and there is a decision
+    in it that a demo may show. Left out are also runs with a tool that the agent lacks, questions of held-out tasks,
+    and questions that were taken already.
 
     Args:
         pattern: A path with ``*``, ``?`` and ``**``, such as ``traces/*.jsonl``.
@@ -85,7 +95,8 @@ def _fault(run: Run, tools: Collection[str]) -> str | None:
     try:
         if not judge(task_of(run), run).passed:
             return "unsuccessful"
-        shown = [Demo.model_validate(decision) for decision in decisions(run)]
+        made = [Demo.model_validate(decision) for decision in decisions(run)]
+        shown = showable(task_of(run), run)
     except (ValueError, LookupError, TypeError, AttributeError):  # a record that no agent of ours wrote
         return "damaged"
-    return None if shown else "without replies"
+    return None if shown else "with nothing to show" if made else "without replies"

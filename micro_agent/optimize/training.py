@@ -12,8 +12,10 @@ import dspy
 
 from micro_agent.agent import MicroAgent
 from micro_agent.cancel import Cancel
+from micro_agent.evaluation.task import Task
 from micro_agent.optimize.decisions import decisions
 from micro_agent.optimize.ending import Halt, NotFinished, Spent, left_to_spend
+from micro_agent.optimize.showable import showable
 from micro_agent.optimize.store import Kept
 from micro_agent.planner import compiling
 from micro_agent.run import Run
@@ -33,6 +35,8 @@ class Training:
     on_run: Callable[[Spent], None] = lambda spent: None
     recorded: Mapping[str, Run] = field(default_factory=dict[str, Run])
     """By question: runs that a teacher shows instead of asking the model."""
+    tasks: Mapping[str, Task] = field(default_factory=dict[str, Task])
+    """By question: what a teacher is asked, and what is expected of it."""
     spent: Spent = field(default_factory=Spent)
     _seen: Counter[str] = field(default_factory=Counter[str])
     _failures: int = 0
@@ -101,7 +105,8 @@ class Trainee(MicroAgent):
         except Exception as error:  # DSPy would count any as a failed example and go on
             raise Halt(error) from error
         if compiling():
-            dspy.settings.trace.extend(self._entry(decision) for decision in decisions(run))
+            shown = showable(self.training.tasks[question], run) if self.teacher else decisions(run)
+            dspy.settings.trace.extend(map(self._entry, shown))
         return dspy.Prediction(answer=run.answer, trace=[step.model_dump() for step in run.steps], run=run)
 
     def _asked(self, question: str) -> Run:
