@@ -21,7 +21,7 @@ class Rubric(_Data):
 
     version: int = 1
     weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
-        default_factory=lambda: dict.fromkeys(("contains", "number", "regex", "key", "tools", "observed"), 1.0)
+        default_factory=lambda: dict.fromkeys(("contains", "number", "regex", "key", "tools", "args", "observed"), 1.0)
     )
     """By the name of the check. A check of weight 0 is made and shown and does not count."""
     pass_score: float = Field(default=1.0, gt=0, le=1)
@@ -54,7 +54,7 @@ class Check(_Data):
     """One expectation of a task, and whether the run met it."""
 
     name: str
-    """``contains number regex key tools observed``."""
+    """``contains number regex key tools args observed``."""
     passed: bool
     detail: str = ""
     """Of a check that failed: what was expected and what was found, in one line."""

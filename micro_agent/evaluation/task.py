@@ -7,13 +7,18 @@ from typing import Annotated, Any, Self, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 EXPECTATIONS = (
-    "expect_contains", "expect_number", "expect_regex", "expect_key", "expect_tools", "expect_observed",
+    "expect_contains", "expect_number", "expect_regex", "expect_key", "expect_tools", "expect_args",
+    "expect_observed",
 )  # fmt: skip
 """The fields of a `Task` that are checked, one scorer each."""
 
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def _as_calls(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else value
 
 
 def _as_number(value: Any) -> Any:
@@ -46,6 +51,14 @@ SomeTexts = Annotated[
 Number = Annotated[ExpectedNumber, BeforeValidator(_as_number, json_schema_input_type=float | ExpectedNumber)]
 
 
+Arguments = Annotated[dict[str, Any], Field(min_length=1)]
+Calls = Annotated[
+    list[Arguments],
+    Field(min_length=1),
+    BeforeValidator(_as_calls, json_schema_input_type=Arguments | Annotated[list[Arguments], Field(min_length=1)]),
+]
+
+
 def _without_default(schema: dict[str, Any]) -> None:
     del schema["default"]
 
@@ -69,6 +82,8 @@ class Task(_Strict):
     """Keys of the observation of a tool that succeeded; ``a.b`` is the key ``b`` of the object under ``a``."""
     expect_tools: Texts | None = None
     """Tools that were called and succeeded, in any order, others beside them; ``[]``: no tool was called."""
+    expect_args: Annotated[dict[str, Calls], Field(min_length=1)] | None = None
+    """Arguments of tool calls, such as ``{now: {timezone: [UTC, null]}}``; a list has alternatives, null: left out."""
     expect_observed: SomeTexts | None = None
     """Tools whose last value stands in the model's answer: for what nobody knows beforehand, such as the time."""
     note: str | None = None

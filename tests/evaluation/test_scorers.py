@@ -305,7 +305,9 @@ def test_a_pass_score_is_compared_as_it_is_written() -> None:
 
 ALL = task(
     expect_contains=["a", "“ﬀ”"], expect_number={"value": 0.1, "tolerance": 0.2}, expect_regex="(a|b)*c",
-    expect_key=["a.b", "result"], expect_tools=["t"], expect_observed=["calculator", "now", "t"],
+    expect_key=["a.b", "result"], expect_tools=["t"],
+    expect_args={"t": [{"a": [1, "x", None], "b": True}, {"b": [["x", 1], {"a": 0.5}]}]},
+    expect_observed=["calculator", "now", "t"],
 )  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -315,7 +317,8 @@ JSON = st.recursive(
     max_leaves=8,
 )
 TOOLS = st.sampled_from(["calculator", "now", "t", WARNING])
-STEPS = st.builds(Step, tool=TOOLS, observation=JSON, ok=st.booleans())
+ARGS = st.dictionaries(st.sampled_from(["a", "b"]), JSON)
+STEPS = st.builds(Step, tool=TOOLS, args=ARGS, observation=JSON, ok=st.booleans())
 ANSWERS = st.none() | st.text() | st.text("0123456789.,-−’eE%$×^¹² abcmink()/", max_size=60)
 
 
@@ -335,3 +338,64 @@ def test_any_run_can_be_scored(answer: str | None, steps: list[Step]) -> None:
 def test_a_text_is_found_in_an_answer_that_quotes_it(text: str, before: str, after: str) -> None:
     assert passes("contains", text, f"{before} {text.upper().lower()} {after}") or text.upper().lower() != text.lower()
     assert passes("contains", text, f"{before} {text} {after}")
+
+
+def called(*args: dict[str, Any], tool: str = "now", ok: bool = True) -> Run:
+    return run("x", *(Step(tool=tool, args=one, ok=ok, error=None if ok else "TOOL_EXCEPTION") for one in args))
+
+
+@pytest.mark.parametrize(
+    ("expected", "given"),
+    [
+        ({"timezone": "Asia/Tokyo"}, {"timezone": "asia/tokyo ", "more": 1}),
+        ({"timezone": ["utc", None]}, {"timezone": "UTC"}),
+        ({"timezone": ["utc", None]}, {}),
+        ({"timezone": ["utc", None]}, {"timezone": ""}),
+        ({"timezone": None}, {"timezone": None}),
+        ({"miles": 3}, {"miles": 3.0}),
+        ({"miles": "3.10"}, {"miles": 3.1}),
+        ({"miles": 3}, {"miles": "3.0"}),
+        ({"exact": "true"}, {"exact": True}),
+        ({"exact": False}, {"exact": False}),
+        ({"cities": ["Paris", "Rome"]}, {"cities": ["paris", "rome"]}),
+        ({"cities": [["Paris"], ["Rome"]]}, {"cities": ["Rome"]}),
+        ({"place": {"city": "Paris"}}, {"place": {"city": "Paris", "zip": "75001"}}),
+    ],
+)
+def test_arguments_are_compared_by_value(expected: dict[str, Any], given: dict[str, Any]) -> None:
+    assert passes("args", {"now": expected}, called(given))
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "found"),
+    [
+        ({"timezone": "Asia/Tokyo"}, {"timezone": "UTC"}, "now(timezone='Asia/Tokyo'); timezone was 'UTC'"),
+        ({"timezone": "Asia/Tokyo"}, {}, "now(timezone='Asia/Tokyo'); timezone was left out"),
+        ({"timezone": ["utc", None]}, {"timezone": "local"}, "now(timezone='utc' or nothing); timezone was 'local'"),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, "now(a=1, b=2); b was '3'"),
+        ({"a": 1}, {"a": "one"}, "a was 'one'"),
+        ({"a": 1}, {"a": float("nan")}, "a was 'nan'"),
+        ({"a": 1}, {"a": True}, "a was 'True'"),
+        ({"a": "x"}, {"a": ["x", "y"]}, "a was"),
+        ({"a": {"b": 1}}, {"a": {}}, "a was"),
+        ({"a": [["x", "y"]]}, {"a": ["x"]}, "a was"),
+    ],
+)
+def test_the_argument_that_differs_is_named(expected: dict[str, Any], given: dict[str, Any], found: str) -> None:
+    assert found in checked("args", {"now": expected}, called(given)).detail
+
+
+def test_each_expected_call_needs_one_that_was_made_and_succeeded() -> None:
+    both = {"now": [{"timezone": "Europe/Berlin"}, {"timezone": "America/New_York"}]}
+    berlin, york = {"timezone": "Europe/Berlin"}, {"timezone": "America/New_York"}
+    assert passes("args", both, called(york, {"timezone": "UTC"}, berlin))
+    assert "expected now(timezone='America/New_York'); timezone was 'Europe/Berlin'" in (
+        checked("args", both, called(berlin)).detail
+    )
+    assert "it was never called with success" in checked("args", both, called(berlin, york, ok=False)).detail
+    assert "it was never called with success" in checked("args", both, called(berlin, tool="clock")).detail
+
+
+def test_the_call_that_is_closest_is_told_about() -> None:
+    seen = called({"a": 5, "b": 5}, {"a": 1, "b": 5})
+    assert checked("args", {"now": {"a": 1, "b": 2}}, seen).detail == "expected now(a=1, b=2); b was '5'"

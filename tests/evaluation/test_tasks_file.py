@@ -7,6 +7,7 @@ from fractions import Fraction
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import pytest
 import yaml
@@ -14,6 +15,8 @@ import yaml
 from micro_agent.evaluation.result import Rubric
 from micro_agent.evaluation.task import EXPECTATIONS, ExpectedNumber, Task
 from micro_agent.rules.answer_values import holds_number
+from micro_agent.tools import load_tools
+from micro_agent.tools.clock import now
 
 EVALS = Path(__file__).resolve().parents[2] / "evals"
 _spec = spec_from_file_location("tasks_solutions", Path(__file__).with_name("tasks_solutions.py"))
@@ -86,6 +89,41 @@ def test_names_of_tools_and_keys_are_those_of_the_built_in_tools() -> None:
 
 def test_a_tool_whose_value_is_expected_is_itself_expected() -> None:
     assert [task.id for task in TASKS if not set(task.expect_observed or []) <= set(task.expect_tools or [])] == []
+
+
+def zones_named(question: str) -> list[str]:
+    """The time zones that a question names: UTC, the local one, IANA names and their cities."""
+    cities = {name.rpartition("/")[2].replace("_", " ") for name in available_timezones() if "/" in name}
+    words = {
+        *available_timezones(),
+        *(city for city in cities if len(city) > 3),
+        "UTC",
+        "GMT",
+        "local clock",
+        "local date",
+    }
+    return sorted(word for word in words if re.search(rf"\b{re.escape(word)}\b", question))
+
+
+@pytest.mark.parametrize("task", [task for task in TASKS if "now" in (task.expect_tools or [])], ids=named)
+def test_a_question_that_names_a_time_zone_expects_the_clock_to_be_asked_for_it(task: Task) -> None:
+    """`timezone` is the only argument of a built-in tool that a question can name; none takes a unit."""
+    calls = (task.expect_args or {}).get("now", [])
+    assert (calls != []) == (zones_named(task.question) != [])
+    for zone in (
+        zone
+        for args in calls
+        for zone in ([args["timezone"]] if isinstance(args["timezone"], str) else args["timezone"])
+    ):
+        assert zone is None or now.handler(timezone=zone)["iso"]
+
+
+def test_arguments_are_expected_of_tools_that_are_expected_and_have_them() -> None:
+    for task in TASKS:
+        for tool, calls in (task.expect_args or {}).items():
+            assert tool in (task.expect_tools or []), task.id
+            taken = load_tools()[tool].parameters["properties"]
+            assert all(args.keys() <= taken.keys() for args in calls), task.id
 
 
 def test_what_each_group_expects() -> None:

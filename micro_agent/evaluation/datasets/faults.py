@@ -13,6 +13,7 @@ _NUMBER = "must be a number such as 16, or {value: 3.14, tolerance: 0.01}"
 _FIELD_ADVICE = {
     "id": "must begin with a letter or digit and have at most 100 letters, digits and . _ -",
     "tags": "a tag begins with a letter or digit and has letters, digits and . _ - only",
+    "expect_args": "must be tools with their arguments, such as {now: {timezone: Asia/Tokyo}}",
     "expect_number.tolerance": "must be a number from 0 on",
     "expect_number": _NUMBER,
 }
@@ -51,7 +52,7 @@ def _advice(name: str, kind: str, message: str) -> str:
     if kind == "string_type":
         return "must be text; put it in quotes"
     field = next((advice for known, advice in _FIELD_ADVICE.items() if name.startswith(known)), None)
-    return field if field and kind != "list_type" else _KIND_ADVICE.get(kind, message)
+    return field if field and (kind != "list_type" or name == "expect_args") else _KIND_ADVICE.get(kind, message)
 
 
 def _found(value: Any) -> str:

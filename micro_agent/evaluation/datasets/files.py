@@ -15,6 +15,7 @@ from micro_agent.storage.jsonl import read_lines
 
 FIELDS = tuple(Task.model_fields)
 _LISTS = frozenset({"tags", "expect_contains", "expect_key", "expect_tools", "expect_observed"})
+_OBJECTS = frozenset({"expect_number", "expect_args"})
 _AS_IT_STANDS = frozenset({"question", "expect_regex", "note"})
 _KEYS = ("version", "tasks")
 _VERSION = "1"
@@ -129,7 +130,7 @@ def _cell(name: str, cell: str) -> Any:
     if name in _LISTS:
         is_json = text == "[]" or text.startswith('["')
         return _json(name, text) if is_json else [part.strip() for part in text.split("|")]
-    return _json(name, text) if name == "expect_number" and text.startswith("{") else text
+    return _json(name, text) if name in _OBJECTS and text.startswith("{") else text
 
 
 def _json(name: str, text: str) -> Any:

@@ -8,6 +8,7 @@ from micro_agent.evaluation.report.replies import Replies, replies_of
 from micro_agent.evaluation.report.texts import Text, cut, maybe
 from micro_agent.evaluation.report.wording import UNKNOWN, count, dollars, plural, seconds
 from micro_agent.evaluation.result import Check, Result
+from micro_agent.evaluation.scorers.args import called_with
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trial_traces import calls_of
 from micro_agent.run import Step, Usage
@@ -195,6 +196,8 @@ def _expected(task: Task) -> list[tuple[str, str]]:
         said.append(("key", _listed(task.expect_key)))
     if task.expect_tools is not None:
         said.append(("tools", _listed(task.expect_tools) or "none is called"))
+    if task.expect_args is not None:
+        said.append(("args", called_with(task.expect_args)))
     if task.expect_observed is not None:
         said.append(("observed", _listed(task.expect_observed)))
     return said

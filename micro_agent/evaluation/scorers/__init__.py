@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from micro_agent.evaluation.result import Check, Rubric
-from micro_agent.evaluation.scorers import contains, key, number, observed, regex, tools
+from micro_agent.evaluation.scorers import args, contains, key, number, observed, regex, tools
 from micro_agent.evaluation.task import Task
 from micro_agent.run import Run
 
@@ -22,6 +22,7 @@ SCORERS: dict[str, Scorer] = {
     "regex": regex.check,
     "key": key.check,
     "tools": tools.check,
+    "args": args.check,
     "observed": observed.check,
 }
 """By the name of the check, in the order in which they are shown."""

@@ -24,6 +24,8 @@ GOOD = [
     "- {id: a, question: q, tags: x, expect_contains: x, note: y}",
     "- {id: a, question: q, tags: [x, y], expect_contains: [x, y], expect_key: a.b, expect_regex: '(a|b)+'}",
     "- {id: a, question: q, expect_observed: [now], expect_key: [a, b]}",
+    "- {id: a, question: q, expect_args: {now: {timezone: [UTC, null]}}}",
+    "- {id: a, question: q, expect_args: {add: [{a: 1, b: [2, 3]}, {a: {b: true}}]}}",
 ]
 BAD = {
     "[]": "should be non-empty",
@@ -39,6 +41,10 @@ BAD = {
     "- {id: a, question: q, expect_contains: []}": "is not valid under any of the given schemas",
     "- {id: a, question: q, expect_number: ten}": "is not valid under any of the given schemas",
     "- {id: a, question: q, expect_number: {value: 1, tolerance: -1}}": "is not valid under any of the given schemas",
+    "- {id: a, question: q, expect_args: {}}": "should be non-empty",
+    "- {id: a, question: q, expect_args: {now: {}}}": "is not valid under any of the given schemas",
+    "- {id: a, question: q, expect_args: {now: []}}": "is not valid under any of the given schemas",
+    "- {id: a, question: q, expect_args: {now: UTC}}": "is not valid under any of the given schemas",
     "- {id: a, question: q, expect_regex: ''}": "'' should be non-empty",
 }
 

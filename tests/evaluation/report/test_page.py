@@ -100,12 +100,14 @@ def test_a_task_shows_what_was_asked_expected_answered_checked_and_done(page: Pa
         run_error={"code": "X", "message": "the server went away"}, run_status="failed",
         run_termination_reason="lm_error", task_expect_number={"value": 5, "tolerance": 0.1}, task_expect_regex="^5",
         task_expect_key=["sum"], task_expect_tools=[], task_expect_observed=["add", "now"],
+        task_expect_args={"now": [{"timezone": ["UTC", None]}, {"timezone": "local"}], "add": [{"a": 1}]},
         checks=[Check(name="contains", passed=False, detail="expected 5, found 6"), Check(name="key", passed=True)],
     )  # fmt: skip
     text = page([one]).text
     for said in (
         "! Error sum-7 What is 2+3? sums",
-        "Expected number: 5 ± 0.1 regex: ^5 key: sum tools: none is called observed: add, now",
+        "Expected number: 5 ± 0.1 regex: ^5 key: sum tools: none is called args: now(timezone='UTC' or nothing), "
+        "now(timezone='local'), add(a=1) observed: add, now",
         "Note a trap",
         "Model’s answer 6 Answer as given 6 (calculator: 5)",
         "Ended failed (lm_error), score 0.50: the server went away",
