@@ -24,8 +24,6 @@ from micro_agent.cli.options import (
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Summary
 
-TASKS = Path("evals/tasks.yaml")
-
 app = typer.Typer(help="Ask tasks, score and count the answers.", no_args_is_help=True, rich_markup_mode=None)
 _File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A result file.")]
 
@@ -36,7 +34,10 @@ _File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=
 )
 def run(
     context: typer.Context,
-    tasks: Annotated[Path, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="YAML, JSONL or CSV.")] = TASKS,
+    tasks: Annotated[
+        Path | None,
+        option(metavar="FILE", env="MICRO_AGENT_TASKS", help="A dataset [evals/tasks.yaml, or ours]."),
+    ] = None,
     n: Annotated[int | None, option("--n", metavar="N", env="MICRO_AGENT_N", help="Draw so many tasks.", min=1)] = None,
     tag: Annotated[list[str] | None, option(metavar="T", env="MICRO_AGENT_TAG", help="Tasks with this tag.")] = None,
     seed: Annotated[int | None, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and model.")] = None,
@@ -79,11 +80,12 @@ def run(
     """Ask the tasks of a file, and score the answers."""
     from micro_agent.cli import eval_plan, eval_run
     from micro_agent.errors import ConfigurationError
+    from micro_agent.evaluation.datasets.shipped import usual_tasks
 
     found = settings()
     asked = eval_plan.Asked(
-        tasks, n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model, base_url,
-        mode_for(found, mode, use_tool_calls), faults, demos,
+        tasks or usual_tasks(), n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model,
+        base_url, mode_for(found, mode, use_tool_calls), faults, demos,
     )  # fmt: skip
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
     if resume is None:

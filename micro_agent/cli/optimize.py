@@ -49,9 +49,9 @@ class Optimizer(StrEnum):
 
 
 def optimize(
-    tasks: Annotated[Path, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="A dataset.")] = Path(
-        "evals/tasks.yaml"
-    ),
+    tasks: Annotated[
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="A dataset [evals/tasks.yaml, or ours].")
+    ] = None,
     n: Annotated[int, option("--n", metavar="N", env="MICRO_AGENT_N", help="Tasks, all in all.", min=2)] = 12,
     save: Annotated[Path | None, option(metavar="FILE", env="MICRO_AGENT_SAVE", help="[COMPILED_DEMOS_PATH]")] = None,
     optimizer: Annotated[
@@ -106,12 +106,13 @@ def optimize(
     )  # fmt: skip
     limits = Limits(max_steps=max_steps, max_time=timeout)
     from micro_agent.evaluation.datasets import load_tasks
+    from micro_agent.evaluation.datasets.shipped import usual_tasks
     from micro_agent.models import configure_lm
     from micro_agent.models.identity import provider_of
     from micro_agent.optimize import Bench, Bounds, Teller
     from micro_agent.optimize import optimize as work
 
-    dataset = load_tasks(tasks)
+    dataset = load_tasks(tasks or usual_tasks())
     lm = measured_model(found, provider, model, base_url)
     bench = Bench(
         lm=lm, tools=list(tools_of(found).values()), settings=found, limits=limits, demos=demos,
