@@ -57,7 +57,6 @@ class Planner:
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        self._window = Window(self._held().get("max_tokens"), longer_context(self.lm))
         self._wire()
 
     def plan(self, run: Run) -> Planned:
@@ -87,9 +86,10 @@ class Planner:
     def _wire(self) -> None:
         self._signature, demos = self.given.shown(self.predict, self.lm, self.mode)
         self._demos = demos_for(demos, self.mode, self.tools, bare=self.given.bare)
-        traits = traits_of(self.lm)
+        traits, native = traits_of(self.lm), self.mode == "native"
+        self._window = Window(self._held().get("max_tokens"), longer_context(self.lm), traits)
         names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
-        wire = NativeWire(names, traits.schemas) if self.mode == "native" else JsonWire(schemas=traits.schemas)
+        wire = NativeWire(names, traits.schemas) if native else JsonWire(traits.schemas, traits.schema_in_prompt)
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
         self._adapter.page.open(self._signature.instructions, self._demos)
 

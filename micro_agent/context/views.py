@@ -54,10 +54,14 @@ def cut(view: View, chars: int | None) -> dict[str, Any]:
     return {**view, **changed, **said}
 
 
+def tokens_of(view: View) -> int:
+    """The estimated tokens of a view's texts that may be long."""
+    return sum(map(estimate, _texts(view)))
+
+
 def chars_for(view: View, tokens: int) -> int | None:
     """How many characters of its texts `cut` may leave so that they take ``tokens``; ``None`` if they need no cut."""
-    texts = [_text(view["observation"]), view.get("said") or ""]
-    texts += [view["args"]["answer"]] if _refused_answer(view) else []
+    texts = _texts(view)
     longest = max(map(len, texts))
     size = sum(map(estimate, texts))
     if size <= tokens or longest <= LEAST_CHARS:
@@ -89,6 +93,11 @@ def _short(text: str, chars: int) -> str:
 
 def _refused_answer(view: View) -> bool:
     return view.get("call_id") is None and isinstance(view["args"].get("answer"), str)
+
+
+def _texts(view: View) -> list[str]:
+    texts = [_text(view["observation"]), view.get("said") or ""]
+    return [*texts, view["args"]["answer"]] if _refused_answer(view) else texts
 
 
 def _text(value: Any) -> str:

@@ -4,31 +4,34 @@ A function of the run alone: a session that resumes it, and a replay, show the s
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.context.budget import Budget, Calibration, reserve_in
-from micro_agent.context.trimming import Cutting, Turns, cutting_of, mildest
-from micro_agent.context.views import View, chars_for, cut, lines_of, view_of
+from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_part, planned_after
+from micro_agent.context.views import View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, Run, Step
 
 if TYPE_CHECKING:
     from micro_agent.wires import Page
 
-FIRST_TURNS, MORE_TURNS = 8, 3
-"""So many turns are to fit before the first trim, and so many more after each: trims become rare in a long run."""
-TURN_TOKENS = 56
+TURN_TOKENS = 80
 """What a turn takes beside its results."""
 LEAST_SHARE = 48
 """Tokens of a result that are shown in any case."""
+SCHEMA_PART = 0.4
+"""A schema that is more of a request than that would be seen in the server's count, if it was counted."""
 REFUSED_PART = 0.75
 """What is left of a request that the server found too long although we thought that it would fit."""
 MOST_REFUSALS = 2
 """So often in a row a request that was found too long is trimmed and made again."""
 TOLD = "Earlier results were cut here to fit the context. Call a tool again if you need one of them in full."
+
+
+_NO_RESULTS = (WARNING, CONFIRMATION_REQUIRED)
 
 
 @dataclass
@@ -39,6 +42,10 @@ class Window:
     """The bound of a reply, for a run that has no reserve on record."""
     remedy: str = "give the model a longer context, shorten the question or offer fewer tools"
     """What to do when nothing helps."""
+    server: Any = None
+    """Where it is noted what the model's server counts (``schema_in_prompt``)."""
+    fixed: bool = False
+    """Whether nothing more is cut than the run's steps say: a replay keeps to its record."""
     question: str = ""
     views: list[View] = field(default_factory=list[View])
     tokens: int = 0
@@ -47,9 +54,10 @@ class Window:
     _learned: Calibration = field(default_factory=Calibration)
     _now: Cutting = field(default_factory=Cutting)
     _taken: tuple[int, int] = (0, 0)
+    _head: int = 0
     _trims: int = 0
     _turns: int = 0
-    _turn: int = 0
+    _planned: int = 0
     _refusals: int = 0
     _begun: bool = False
 
@@ -67,10 +75,11 @@ class Window:
         """Take in what has happened in the run; what has to happen before it goes on, if anything."""
         self._follow(run, page)
         budget = self._budget
-        if budget is None or self.tokens <= budget.most:
+        if budget is None or self.fixed or self.tokens <= budget.most:
             return None
-        trimmed = self._trim(run, page, budget)
-        return trimmed if trimmed or self.tokens <= budget.utmost else _overflow(budget, self.tokens, page, self.remedy)
+        if trimmed := self._trim(run, page, budget):
+            return trimmed
+        return None if budget.may_fit(self.tokens) else _overflow(budget, self.tokens, page, self.remedy)
 
     def answered(self) -> None:
         """There is a reply: refusals are counted anew."""
@@ -94,45 +103,66 @@ class Window:
 
     def _follow(self, run: Run, page: "Page") -> None:
         if not self._begun:
-            self._begun, self.question = True, run.question
-            if (length := run.context_length) is not None:
-                self._budget = Budget(length, reserve_in(run, length, self.max_tokens), self._learned)
+            self._begin(run, page)
         self.tokens = page.render(self.question, self.views)
         for first, end in _batches(run.steps, self._taken[1]):
-            self._learn(run, _replies(run.steps[first:end]))
+            self._learn(run, _replies(run.steps[first:end]), page)
             if run.steps[first].tool == CONTEXT_TRIMMED:
                 self._apply(run, first, page)
             else:
                 self._show(run, first, end)
             self._taken = self._taken[0], end
             self.tokens = page.render(self.question, self.views)
-        self._learn(run, len(run.calls))
 
-    def _learn(self, run: Run, calls: int) -> None:
-        for call in run.calls[self._taken[0] : calls]:
-            self._learned.take(call)
-        self._taken = max(calls, self._taken[0]), self._taken[1]
+    def _begin(self, run: Run, page: "Page") -> None:
+        page.restart()
+        self._begun, self.question = True, run.question
+        self._head, self._learned.schema_tokens = page.measure(run.question, ()), page.schema_tokens
+        if run.context_length is not None:
+            reserve = reserve_in(run, run.context_length, self.max_tokens)
+            self._budget = Budget(run.context_length, reserve, self._learned)
+            self._learned.generous = self._head > self._budget.most
+
+    def _learn(self, run: Run, calls: int, page: "Page") -> None:
+        """Take in the count of the latest of so many calls, whose request is the one that was rendered last."""
+        if calls <= self._taken[0]:
+            return
+        self._taken, call = (calls, self._taken[1]), run.calls[calls - 1]
+        if call.input_tokens is None or call.mode != page.wire.mode:
+            return
+        believed = self._learned.take(self.tokens, call.input_tokens, first=not self.views)
+        schema = page.schema_tokens
+        if believed and self.server is not None and schema > SCHEMA_PART * self.tokens and not self.views:
+            self.server.schema_in_prompt = call.input_tokens >= self.tokens - schema
 
     def _show(self, run: Run, first: int, end: int) -> None:
-        steps = run.steps[first:end]
-        results = sum(step.call is not None and step.tool not in (WARNING, CONFIRMATION_REQUIRED) for step in steps)
-        share = self._share(run, results) if self._budget is not None and results else None
-        for index, step in enumerate(steps, first):
-            view = view_of(step, run)
-            chars = None if share is None or step.call is None else chars_for(view, share)
+        views = [view_of(step, run) for step in run.steps[first:end]]
+        results = [view for view in views if view.get("call") is not None and view["tool"] not in _NO_RESULTS]
+        share = self._share(results)
+        for index, view in enumerate(views, first):
+            chars = None if share is None or view.get("call") is None else chars_for(view, share)
             if chars is not None:
                 self._now.chars[index] = chars
             self.views.append(cut(view, chars))
         self._turns += bool(results)
 
-    def _share(self, run: Run, results: int) -> int:
-        """Tokens for each of the next turn's results, so that the turns that are planned for will fit."""
-        assert self._budget is not None
-        left = (run.limits.get("max_steps") or inf) - self._taken[0]  # nothing is shown after the last decision
-        planned = int(min(FIRST_TURNS + MORE_TURNS * self._trims, self._turns + max(1, left)))
-        if self._turns < planned:
-            self._turn = max(0, self._budget.most - self.tokens) // (planned - self._turns)
-        return max(LEAST_SHARE, (self._turn - TURN_TOKENS) // results)
+    def _share(self, results: Sequence[View]) -> int | None:
+        """Tokens for each of a turn's results; ``None``: they are shown whole, in the place of older ones if need be.
+
+        Those that are planned for after a trim share what it has left free. The one for which the next trim is made
+        may be longer, but leave room for those that are planned for then.
+        """
+        if self._budget is None or not results:
+            return None
+        most = self._budget.most
+        if self._turns < self._planned:
+            turn = max(0, most - self.tokens) // (self._planned - self._turns)
+            return max(LEAST_SHARE, (turn - TURN_TOKENS) // len(results))
+        room = max(0, most - self._head)
+        part = largest_part(self._planned)
+        most = int(part * room) if self._planned else room
+        fits = sum(map(tokens_of, results)) + TURN_TOKENS <= most
+        return None if fits else max(LEAST_SHARE, int(part * room) // len(results))
 
     def _apply(self, run: Run, index: int, page: "Page") -> None:
         """From here on the run is shown as its step ``index`` says."""
@@ -143,14 +173,21 @@ class Window:
         self.question, self.views = _shown(run, self._now, run.steps[:index], run.steps[index])
         if not self.views:
             self._now = Cutting(index + 1, self._now.lines)
-        self._trims, self._turns, self._turn = self._trims + 1, 0, 0
+        self._learned.latest = None
+        self._trims, self._turns = self._trims + 1, 0
+        self._planned = planned_after(self._trims, self._left(run))
         page.restart()
+
+    def _left(self, run: Run) -> float:
+        """How many more turns the run may have whose results are shown; nothing is shown after the last decision."""
+        return (run.limits.get("max_steps") or inf) - self._taken[0] - 1
 
     def _trim(
         self, run: Run, page: "Page", budget: Budget, *, refused: bool = False, guessed: bool = False
     ) -> Trimmed | None:
         """What to cut so that the next request has room to grow; ``None`` if nothing helps or nothing need be cut."""
         told = Step(tool=CONTEXT_TRIMMED, observation=TOLD)
+        anew = replace(budget, learned=self._learned.trimmed())
 
         @cache
         def measured(start: int, lines: int, chars: tuple[tuple[int, int], ...]) -> int:
@@ -160,26 +197,24 @@ class Window:
             return measured(level.start, level.lines, tuple(level.chars.items()))
 
         head = page.measure(run.question, ())
-        room = max(0, budget.most - head)
-        share = max(LEAST_SHARE, room // (FIRST_TURNS + MORE_TURNS * (self._trims + 1)) - TURN_TOKENS)
+        room = max(0, anew.most - head)
         start = self._now.start
         views = [view_of(step, run) for step in run.steps[start:]]
-        turns = Turns(views, _turn_starts(run.steps, start), self._now, room, share)
-        wanted = [min(head + room // 3, budget.most), min(head + room * 2 // 3, budget.most), budget.most]
-        bounds = wanted if guessed else [*wanted, budget.utmost]
-        found = mildest(turns.levels(), size, bounds)
+        planned = planned_after(self._trims + 1, self._left(run))
+        turns = Turns(views, _turn_starts(run.steps, start), self._now, room, largest_part(planned))
+        found = turns.fitting(size, anew, planned=planned, exact=not guessed)
         if found is None or (size(found) >= self.tokens and not refused):
             return None
-        before, after = self._learned.needed(self.tokens), self._learned.needed(size(found))
+        before, after = self._learned.needed(self.tokens), anew.learned.needed(size(found))
         figures = {"limit": budget.length, "reserve": budget.reserve, "tokens_before": before, "tokens_after": after}
         return Trimmed({**found.args(), **figures, **({"refused": True} if refused else {})}, TOLD)
 
 
 def _overflow(budget: Budget, tokens: int, page: "Page", remedy: str) -> Failure:
-    needed, head = budget.learned.needed(tokens), budget.learned.needed(page.measure("", ()))
+    needed, head = (ceil(budget.learned.least(size)) for size in (tokens, page.measure("", ())))
     over = needed + budget.least_reply - budget.length
     message = (
-        f"the prompt needs about {needed} tokens ({head} of them for instructions, tools and demos) and a reply "
+        f"the prompt needs at least {needed} tokens ({head} of them for instructions, tools and demos) and a reply "
         f"{budget.least_reply}: {over} more than the context of {budget.length} has: {remedy}"
     )
     return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": message, "retries": 0}, "stopped")

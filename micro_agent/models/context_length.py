@@ -41,8 +41,9 @@ def told_by(lm: Any) -> Told:
     if traits.told is None:
         traits.told = _asked(lm, traits)
         traits.refuses_tools = traits.refuses_tools or traits.told.template_has_tools is False
-        if traits.told.software == "llama.cpp" and traits.schemas == "verbatim":
-            traits.schemas = "classes"
+        if traits.told.software == "llama.cpp":
+            traits.schema_in_prompt = False
+            traits.schemas = "classes" if traits.schemas == "verbatim" else traits.schemas
     return traits.told
 
 

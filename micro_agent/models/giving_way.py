@@ -46,9 +46,13 @@ def given_way(lm: Any, error: BaseException, mode: Mode, tools: Sequence[Tool]) 
 
 def taken_up(lm: Any, run: Run) -> None:
     """Let ``lm`` begin with what an earlier session of ``run`` had learned of the same server: one prefix goes on."""
-    traits, last = traits_of(lm), run.calls[-1].request.get("schemas") if run.calls else None
-    if last in FORMS and getattr(traits, "base_url", None) == run.base_url:
-        traits.schemas = max(traits.schemas, last, key=FORMS.index)
+    traits, last = traits_of(lm), run.calls[-1].request if run.calls else {}
+    if getattr(traits, "base_url", None) != run.base_url:
+        return
+    if (form := last.get("schemas")) in FORMS:
+        traits.schemas = max(traits.schemas, form, key=FORMS.index)
+    if last.get("format") == "grammar":
+        traits.schema_in_prompt = False
 
 
 def _simpler(error: BaseException, traits: Any, mode: Mode, tools: Sequence[Tool]) -> Form | None:

@@ -27,6 +27,8 @@ class Traits:
     refuses_dots: bool = False
     schemas: Form = "verbatim"
     """The form in which it is sent schemas."""
+    schema_in_prompt: bool = True
+    """Whether the schema that a reply is held to may be part of the prompt; otherwise it becomes a grammar alone."""
     context_limit: int | None = None
     """The length of the context that a refusal named."""
     told: Told | None = None

@@ -47,6 +47,7 @@ class OllamaEngine(HttpEngine):
 
     default_mode: ClassVar[Mode] = "json"
     wire: ClassVar[Wire] = "ollama"
+    schema_in_prompt = False
 
     def __init__(
         self,
@@ -73,7 +74,8 @@ class OllamaEngine(HttpEngine):
         options = {"num_ctx": self.num_ctx, **{name: value for name, value in given if value is not None}}
         if config.stop:
             options["stop"] = list(config.stop)
-        body: dict[str, Any] = {"model": self.model, "messages": list(_messages(request)), "stream": stream}
+        messages = list(_messages(request))
+        body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": stream, "truncate": False}
         if request.tools and not (config.tool_choice and config.tool_choice.mode == "none"):
             body["tools"] = [_tool(tool) for tool in request.tools]
         if config.response_format:

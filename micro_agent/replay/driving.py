@@ -37,6 +37,7 @@ class Replay:
         self._planner = RecordedPlanner(parts, self._run)
         self._first: Divergence | None = None
         self._compares_requests = True
+        self._keeps_to_cuts = False
         self._broken_off = False
         self._seen = len(self._run.steps)
         """So many steps are compared, or taken as given."""
@@ -84,11 +85,16 @@ class Replay:
             raise _RecordEnds
         if step is not None and _precedes(step, number, recorded):
             raise self._other_step(step, "no step: the model is asked next")
-        if step is not None and step.tool == CONTEXT_TRIMMED and step.args.get("refused"):
-            return Trimmed(step.args, step.observation)  # the server refused a request that is not on record
+        trimmed = step if step is not None and step.tool == CONTEXT_TRIMMED else None
+        if trimmed is not None and (trimmed.args.get("refused") or self._keeps_to_cuts):
+            return Trimmed(trimmed.args, trimmed.observation)  # what the server refused is not on record
         try:
             answer = self._planner.answered(self._run, recorded)
+            if self._cuts_otherwise(answer, trimmed):
+                return self._planned()
         except NoReply:
+            if self._cuts_otherwise(None, trimmed):
+                return self._planned()
             if self._from_outside:
                 return self._failure()
             asked = f"the model is asked again: {said(self._planner.sent.messages[-1])}"
@@ -101,10 +107,22 @@ class Replay:
             self._compare_reply(answer, recorded, step)
         return answer
 
+    def _cuts_otherwise(self, today: Answer | None, recorded: Step | None) -> bool:
+        """Whether something else is cut before this request than on record; from here on, what is cut there is cut."""
+        cut = today.args if isinstance(today, Trimmed) else None
+        if isinstance(today, Failure) or cut == (None if recorded is None else recorded.args):
+            return False
+        where, nothing = f"request {len(self._run.calls) + 1}: what is cut to fit the context", "nothing"
+        was, now = nothing if recorded is None else recorded.args, nothing if cut is None else cut
+        self._first = self._first or differ("request", where, was, now)
+        self._compares_requests, self._keeps_to_cuts = False, True
+        self._planner.keep_to_the_cuts_on_record()
+        return True
+
     def _compare_reply(self, today: LMCall, recorded: LMCall, step: Step | None) -> None:
         """``step`` is the next one on record."""
         other = self._compares_requests and today.request["sha256"] != recorded.request.get("sha256")
-        if step is not None and (step.tool == CONTEXT_TRIMMED or (other and step.call is None)):
+        if step is not None and other and step.call is None:
             raise self._other_step(step, "no step: the model is asked next")
         if other:
             self._compare_request(today, recorded)

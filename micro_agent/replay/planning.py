@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.decoding import ModelReply, RawCall
@@ -22,6 +23,17 @@ class NoReply(Exception):
 
 class _Rendered(Exception):
     """A request is complete, and nobody is to be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """How a recorded request says things, as its wire is told."""
+
+    mode: Mode
+    schemas: Form = "verbatim"
+    as_written: bool = True
+    """Whether it has replies as they were written."""
+    schema_in_prompt: bool = True
 
 
 class _Model(Traits):
@@ -54,8 +66,9 @@ class RecordedPlanner(Planner):
 
     def __init__(self, parts: Parts, run: Run) -> None:
         self._recorded: LMCall | None = None
+        self._fixed = False
         self._views: Sequence[View] = ()
-        self._model, self._as_written = _Model(run.model, run.provider), True
+        self._model, self._said = _Model(run.model, run.provider), _Said(run.mode or "native")
         predict: Any = _Predict(parts.plan, self._ask)
         model: Any = self._model
         super().__init__(predict, model, list(parts.tools.values()), run.mode or "native", parts.given)
@@ -67,10 +80,9 @@ class RecordedPlanner(Planner):
             NoReply: There is none; the request was rendered.
         """
         self._recorded = recorded
-        if recorded is not None and _said_of(recorded) != (self.mode, self._model.schemas, self._as_written):
+        if recorded is not None and (said := _said_of(recorded)) != self._said:
             # The server refused tools or a schema, a fork changed the mode, or the record is of an older version.
-            self.mode, self._model.schemas, self._as_written = _said_of(recorded)
-            run.mode = self.mode
+            self._said, self.mode, run.mode = said, said.mode, said.mode
             self._wire()
         call: Any = self.plan(run)
         if recorded is None or isinstance(call, Trimmed | Failure):
@@ -78,6 +90,10 @@ class RecordedPlanner(Planner):
         for name in _MEASURED:
             setattr(call, name, getattr(recorded, name))
         return call
+
+    def keep_to_the_cuts_on_record(self) -> None:
+        """From here on, cut nothing but what the run's steps say: today more or less would be cut."""
+        self._fixed = self._window.fixed = True
 
     @property
     def sent(self) -> Any:
@@ -100,9 +116,11 @@ class RecordedPlanner(Planner):
         return self._demos
 
     def _wire(self) -> None:
+        self._model.schemas, self._model.schema_in_prompt = self._said.schemas, self._said.schema_in_prompt
         super()._wire()
+        self._window.fixed = self._fixed
         if isinstance(self.wire, JsonWire):
-            self.wire.as_written = self._as_written
+            self.wire.as_written = self._said.as_written
 
     def _context(self) -> Any:
         return nullcontext()
@@ -116,12 +134,12 @@ class RecordedPlanner(Planner):
             return
         # What the server refused is not on record, but the digest of what it was sent is.
         trait = "refuses_dots" if self.mode == "native" else "refuses_schema"
-        before, refused = self._adapter, getattr(self._model, trait)
+        before, refused = (self._adapter, self._window), getattr(self._model, trait)
         setattr(self._model, trait, not refused)
         self._wire()
         self._render(inputs)
         if self._adapter.last.request["sha256"] != recorded:
-            self._adapter = before
+            self._adapter, self._window = before
             setattr(self._model, trait, refused)
 
     def _render(self, inputs: Mapping[str, Any]) -> None:
@@ -134,11 +152,11 @@ class RecordedPlanner(Planner):
             self._adapter.take(reply, settings)
 
 
-def _said_of(call: LMCall) -> tuple[Mode, Form, bool]:
-    """The mode of a recorded request, the form of its schemas, and whether it has replies as they were written."""
+def _said_of(call: LMCall) -> _Said:
     form = call.request.get("schemas", "verbatim")
     known = form if form in FORMS else "verbatim"
-    return call.mode, known, "replies" in call.request or call.mode == "native"
+    in_prompt = call.request.get("format") != "grammar"
+    return _Said(call.mode, known, "replies" in call.request or call.mode == "native", in_prompt)
 
 
 def reply_of(call: LMCall) -> ModelReply:

@@ -31,9 +31,9 @@ class Chain:
         self.tokens = 0
         """Estimated tokens of everything so far."""
 
-    def begin(self, system: str, tools: Sequence[Any], response_format: Any) -> None:
-        """What comes before the messages."""
-        self._add(_digest("", [system, tools, response_format]), head_tokens(system, tools, response_format))
+    def begin(self, system: str, tools: Sequence[Any], response_format: Any, *, schema_tokens: int = 0) -> None:
+        """What comes before the messages; of the response format, only ``schema_tokens`` are counted."""
+        self._add(_digest("", [system, tools, response_format]), head_tokens(system, tools) + schema_tokens)
 
     def add(self, message: list[Any]) -> None:
         """The next message."""
@@ -66,11 +66,10 @@ class Chain:
         self.tokens += tokens
 
 
-def head_tokens(system: str, tools: Sequence[Any], response_format: Any) -> int:
+def head_tokens(system: str, tools: Sequence[Any]) -> int:
     """Estimated tokens of what comes before the messages."""
     told = TOOLS_TOKENS + sum(TOOL_TOKENS + int(estimate(as_json(tool)) * _INDENTED) for tool in tools) if tools else 0
-    held = estimate(as_json(response_format)) if response_format else 0
-    return REQUEST_TOKENS + MESSAGE_TOKENS + estimate(system) + told + held
+    return REQUEST_TOKENS + MESSAGE_TOKENS + estimate(system) + told
 
 
 def message_tokens(message: Sequence[Any]) -> int:

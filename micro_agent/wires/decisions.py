@@ -24,10 +24,16 @@ class JsonWire(NativeWire):
     as_written: bool = True
     """Whether a reply that was read strictly goes back as the model wrote it: a server has computed that already."""
 
+    def __init__(self, schemas: Form = "verbatim", schema_in_prompt: bool = True) -> None:
+        super().__init__(schemas=schemas)
+        self.schema_in_prompt = schema_in_prompt
+        """Whether the server may tell the model the schema of a reply, which then takes up context."""
+
     @property
     def told(self) -> dict[str, Any]:
         """What a record of a request says of the wire beside its digests."""
-        return {**super().told, **({"replies": "as_written"} if self.as_written else {})}
+        format_ = {} if self.schema_in_prompt else {"format": "grammar"}
+        return {**super().told, **({"replies": "as_written"} if self.as_written else {}), **format_}
 
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt, with the form of a decision and the tools."""

@@ -25,6 +25,7 @@ class NativeWire:
     """Tools on the wire as JSON Schema, results as ``role=tool`` messages."""
 
     mode: Mode = "native"
+    schema_in_prompt: bool = True
 
     def __init__(self, names: Mapping[str, str] = MappingProxyType({}), schemas: Form = "verbatim") -> None:
         self.names = names

@@ -7,8 +7,9 @@ the head, which is what comes before the question: instructions, tools and demos
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from micro_agent.context.tokens import estimate
 from micro_agent.context.views import View
-from micro_agent.encoding import encodable
+from micro_agent.encoding import as_json, encodable
 from micro_agent.tools import Tool
 from micro_agent.wires.chain import Chain, message_tokens
 from micro_agent.wires.native import NativeWire
@@ -21,6 +22,9 @@ class Page:
     def __init__(self, wire: NativeWire, tools: Sequence[Tool], response_format: Any) -> None:
         self.wire, self.chain, self.system = wire, Chain(), ""
         self.messages: list[Any] = []
+        counted = response_format is not None and wire.schema_in_prompt
+        self.schema_tokens = estimate(as_json(response_format)) if counted else 0
+        """So many of a request's tokens, as estimated, are those of a schema that the server may not tell the model."""
         self._tools, self._format = tools, response_format
         self._head, self._rendered = -1, 0
 
@@ -33,7 +37,8 @@ class Page:
         """Render the head."""
         self.system = encodable(self.wire.system(instructions, self._tools))
         told = self.wire.tools(self._tools)
-        self.chain.begin(self.system, [[one.name, one.description, one.parameters] for one in told], self._format)
+        named = [[one.name, one.description, one.parameters] for one in told]
+        self.chain.begin(self.system, named, self._format, schema_tokens=self.schema_tokens)
         for number, demo in enumerate(demos):
             self._append(demo_of(self.wire, number, demo))
         self._head = len(self.messages)

@@ -13,7 +13,7 @@ from micro_agent.context import Window
 from micro_agent.demos import instructions
 from micro_agent.models.settings import Settings
 from micro_agent.run import CONTEXT_TRIMMED, Mode
-from micro_agent.testing import Received, Reply, ScriptedLM, calls, decision, final, text
+from micro_agent.testing import Received, Reply, ScriptedLM, calls, decision, error, final, text
 from micro_agent.testing.truncation import prompt_tokens
 from micro_agent.tools import Tool, toolset
 from micro_agent.wires import JsonWire, NativeWire, Page
@@ -54,19 +54,23 @@ TURNS = st.lists(st.lists(st.integers(0, 9000), min_size=1, max_size=3), max_siz
 def test_every_request_leaves_room_and_can_be_shown_again(
     turns: list[list[int]], length: int, mode: Mode, rate: float
 ) -> None:
-    replies = iter(asked(mode, turns))
+    replies, refused = iter(asked(mode, turns)), list[int]()
 
     def model(request: Received) -> Reply:
-        """On a server that counts so many times what the double does."""
-        return next(replies).with_(usage=(int(rate * prompt_tokens(request.messages)), 5))
+        """On a server that counts so many times what the double does, and refuses what is too long for it."""
+        tokens = int(rate * prompt_tokens(request.messages, (request.body or {}).get("tools")))
+        if tokens + 1 > length:
+            refused.append(len(lm.requests))
+            return error(400, f"the request exceeds the available context size ({length} tokens)")
+        return next(replies).with_(usage=(tokens, 5))
 
     lm, tools = ScriptedLM(model, mode=mode), list(toolset([writer()]).values())
     limits = Limits(max_steps=44)
     agent = MicroAgent(tools, lm, mode, [], limits, demos=[], settings=Settings(context_length=length))
     run = agent.ask("Write.")
-    least = min(run.reply_reserve or 0, 128)
-    assert all(made.request["tokens"] + least <= length for made in run.calls)
-    assert len(lm.requests) == len(run.calls)
+    assert len(lm.requests) == len(run.calls) + len(refused)
+    if rate <= 1:
+        assert refused in ([], [1]), "only a question that is too long by itself is refused"
     trims = [step.args for step in run.steps if step.tool == CONTEXT_TRIMMED]
     assert all(trim["tokens_after"] < trim["tokens_before"] for trim in trims)
     for earlier, later in pairwise(trims):  # nothing is shown at greater length again
@@ -74,17 +78,20 @@ def test_every_request_leaves_room_and_can_be_shown_again(
         assert all(kept[one["step"]] <= one["chars"] for one in earlier["cut"] if one["step"] >= later["from"])
     if run.termination_reason == "context_overflow":
         assert run.error is not None
-        assert f"more than the context of {length}" in run.error["message"]
+        words = "the available context size" if refused else f"more than the context of {length}"
+        assert words in run.error["message"]
     else:
         assert (run.status, run.answer) == ("completed", "Done.")
         assert shown_again(run, mode, tools) == run.calls[-1].request["sha256"]
 
 
 def test_a_run_of_few_steps_is_not_trimmed() -> None:
-    """The six decisions that a run has by default share the context among them."""
-    lm = ScriptedLM(asked("native", [[9000]] * 5))
-    run = MicroAgent([writer()], lm, rules=[], settings=Settings(context_length=3000)).ask("Write.")
+    """Results are shown whole as long as they fit, and those of most runs do."""
+    lm = ScriptedLM(asked("native", [[2000]] * 5))
+    run = MicroAgent([writer()], lm, rules=[], settings=Settings(context_length=8192)).ask("Write.")
     assert (run.status, [step.tool for step in run.steps]) == ("completed", ["write"] * 5)
+    shown = [message["content"] for message in lm.messages(-1) if message["role"] == "tool"]
+    assert shown == [step.observation for step in run.steps]
 
 
 def test_small_results_leave_their_share_to_large_ones() -> None:

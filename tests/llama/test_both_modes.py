@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.bench_context import small_tools
 from micro_agent import Limits, MicroAgent, Run
 from micro_agent.replay import verify
-from micro_agent.run import Mode
+from micro_agent.run import CONTEXT_TRIMMED, Mode
 from micro_agent.streaming import AnswerText, Ended
 from tests.llama.conftest import lm_of, made, measure
 
@@ -89,3 +90,15 @@ def test_in_json_mode_what_the_model_wrote_is_not_computed_again_either(spelling
     replies = sum(call.output_tokens or 0 for call in run.calls[:-1])
     assert replies > 150
     assert spelling.computed - before <= tokens[-1] - replies + 4 * len(tokens)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_many_tools_are_no_overflow(server: "Llama", mode: Mode) -> None:
+    """By the estimate of the schema that constrains a reply alone, this would be too long; none of it is a prompt."""
+    tools = small_tools(24)
+    run = MicroAgent(tools, lm_of(server), mode, [], Limits(max_steps=2), demos=[]).ask("How long is it?")
+    assert (run.status, run.termination_reason, len(run.calls)) == ("stopped", "max_steps", 2)
+    assert not [step for step in run.steps if step.tool == CONTEXT_TRIMMED]
+    first = run.calls[0]
+    assert first.request.get("format") == ("grammar" if mode == "json" else None)
+    assert 0 < (first.input_tokens or 0) < 8192

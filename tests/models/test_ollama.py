@@ -100,6 +100,7 @@ def test_the_request_on_the_wire(ask: Ask) -> None:
             {"role": "system", "content": "Note: mind."},
         ],
         "stream": False,
+        "truncate": False,
         "tools": [
             {"type": "function", "function": {"name": "add", "description": "Adds.", "parameters": ADD.parameters}}
         ],
@@ -120,6 +121,7 @@ def test_a_plain_request_still_says_how_long_the_context_is(ask: Ask) -> None:
         "model": "llama3.2:1b",
         "messages": [{"role": "user", "content": "hi"}],
         "stream": False,
+        "truncate": False,
         "options": {"num_ctx": 8192},
     }
 

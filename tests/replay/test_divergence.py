@@ -209,25 +209,41 @@ def test_another_way_to_fit_the_context_is_told(recorder: "Recorder", today: Mic
     pages = [recorder.call("page", {"number": number}) for number in range(9)]
     settings = load_settings().model_copy(update={"context_length": 4000})
     run = recorder.ask(PLAIN, *pages, recorder.answer(), settings=settings, limits=Limits(max_steps=10))
-    at = next(index for index, step in enumerate(run.steps) if step.tool == CONTEXT_TRIMMED)
-    role = "tool" if recorder.mode == "native" else "user"
-    messages = run.calls[1].request["messages"]
-    where = found(edited(run, {"context_length": None}), today).where
-    assert where == f"request 2, message {messages} of {messages} ({role}): step 1 (page)"
+    first = next(index for index, step in enumerate(run.steps) if step.tool == CONTEXT_TRIMMED)
+    number = 2 + max(step.call or 0 for step in run.steps[:first])
+    for length in (None, 3000):
+        divergence = found(edited(run, {"context_length": length}), today)
+        assert divergence.kind == "request"
+        assert int(divergence.where.split()[1].strip(":,")) <= number
     untold = edited(run, {"context_length": None, **{f"calls.{n}.request": {} for n in range(len(run.calls))}})
     divergence = found(untold, today)
-    assert (divergence.where, divergence.got) == (f"step {at + 1}", "no step: the model is asked next")
-    assert divergence.expected.startswith("✂️context_trimmed")
-    last = run.calls[-1].request
-    changed = {"sha256": "f" * 64, "chain": [*last["chain"][:-1], "f" * 64]}
-    divergence = found(edited(run, {f"calls.{len(run.calls) - 1}.request": {**last, **changed}}), today)
-    assert divergence.where.endswith(f"): step {len(run.steps)} (page)")
+    assert divergence.where == f"request {number}: what is cut to fit the context"
+    assert (divergence.expected[0], divergence.got) == ("{", "nothing")
+    last = max(step.call for step in run.steps if step.call is not None and step.tool == "page")
+    sent = run.calls[last + 1].request
+    changed = {"sha256": "f" * 64, "chain": [*sent["chain"][:-1], "f" * 64]}
+    divergence = found(edited(run, {f"calls.{last + 1}.request": {**sent, **changed}}), today)
+    assert divergence.where.startswith(f"request {last + 2}, message ")
+    assert ": step 1" in divergence.where
+
+
+@pytest.mark.parametrize("length", [None, 3000])
+def test_the_rest_of_a_record_is_compared_although_something_else_is_cut_today(
+    recorder: "Recorder", today: MicroAgent, length: int | None
+) -> None:
+    """As in records of an older version, which knew less of how long a prompt is."""
+    pages = [recorder.call("page", {"number": number}) for number in range(9)]
+    settings = load_settings().model_copy(update={"context_length": 4000})
+    run = recorder.ask(PLAIN, *pages, recorder.answer(), settings=settings, limits=Limits(max_steps=10))
+    (verdict,) = verify([edited(run, {"context_length": length})], today)
+    assert verdict.divergence is not None
+    assert (verdict.outcome, verdict.divergence.kind, verdict.later) == ("differs", "request", None)
 
 
 def test_a_request_that_would_not_fit_today_is_told(looked_up: Run, today: MicroAgent) -> None:
     divergence = found(edited(looked_up, {"context_length": 300}), today)
     assert (divergence.kind, divergence.where, divergence.expected) == ("status", "request 1", "it was sent")
-    assert divergence.got.startswith("not sent: the prompt needs about ")
+    assert divergence.got.startswith("not sent: the prompt needs at least ")
 
 
 # Rules, limits, tools
