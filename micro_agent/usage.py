@@ -32,7 +32,7 @@ def add_tool(usage: Usage, step: Step) -> None:
         return
     usage.tool_calls += 1
     usage.latency_s += step.latency_s or 0.0
-    usage.recorded_bytes = _sum(usage.recorded_bytes, size_of(step.observation))
+    usage.recorded_bytes = _sum(usage.recorded_bytes, size_of([step.observation, step.result or []]))
 
 
 def size_of(data: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from micro_agent.context.tokens import estimate
 from micro_agent.encoding import as_json
 from micro_agent.run import Run, Step
-from micro_agent.tools.truncate import cut_middle
+from micro_agent.tools.shorten import cut_middle, shortened
 
 View = Mapping[str, Any]
 """A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``.
@@ -16,6 +16,8 @@ In JSON mode ``wrote`` is a reply that needed no repairs.
 
 LEAST_CHARS = 24
 """Nothing is cut to less."""
+LEAST_SHAPE = 200
+"""In fewer characters than that no object or list is told by its parts."""
 _ARGS_CHARS, _RESULT_CHARS = 56, 88
 
 
@@ -67,9 +69,13 @@ def chars_for(view: View, tokens: int) -> int | None:
     if size <= tokens or longest <= LEAST_CHARS:
         return None
     chars = longest * tokens // size
-    while chars > LEAST_CHARS and sum(estimate(_cut_text(text, chars)) for text in texts) > tokens:
+    while chars > LEAST_CHARS and _size_of_cut(view, chars) > tokens:
         chars = chars * 7 // 8
     return max(chars, LEAST_CHARS)
+
+
+def _size_of_cut(view: View, chars: int) -> int:
+    return tokens_of(cut(view, chars))
 
 
 def lines_of(steps: Sequence[Step], most: int) -> list[str]:
@@ -105,5 +111,8 @@ def _text(value: Any) -> str:
 
 
 def _cut_text(value: Any, chars: int) -> Any:
+    """A text without its middle; an object or a list by its parts, where they are not too many for that."""
     text = _text(value)
-    return value if len(text) <= chars else cut_middle(text, chars)
+    if len(text) <= chars:
+        return value
+    return (shortened(value, chars) if chars >= LEAST_SHAPE else None) or cut_middle(text, chars)

@@ -10,8 +10,9 @@ SHOWN = 300
 
 
 def alike(one: Step, other: Step) -> bool:
-    """Whether both are the same call with the same observation."""
-    return one.tool == other.tool and same(one.args, other.args) and same(one.observation, other.observation)
+    """Whether both are the same call with the same result, also where the model sees only a part of it."""
+    seen = (one.args, one.observation, one.result), (other.args, other.observation, other.result)
+    return one.tool == other.tool and all(map(same, *seen))
 
 
 def same(one: object, other: object) -> bool:

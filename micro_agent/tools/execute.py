@@ -15,7 +15,7 @@ from typing import Any
 
 from micro_agent.callbacks import from_outside
 from micro_agent.tools.jobs import TimedOut, adone, begin, done
-from micro_agent.tools.outcome import Outcome, failed, is_plain, observed, outcome_of, timed_out
+from micro_agent.tools.outcome import Outcome, Seen, failed, is_plain, observed, outcome_of, timed_out
 from micro_agent.tools.own_tasks import own_tasks
 from micro_agent.tools.tool import Tool
 
@@ -41,10 +41,10 @@ def execute(tool: Tool, args: dict[str, Any]) -> Outcome:
     """
     started = time.perf_counter()
     try:
-        observation = _run(tool, args)
+        seen = _run(tool, args)
     except TimedOut:
-        observation = timed_out(tool)
-    return outcome_of(observation, time.perf_counter() - started)
+        seen = timed_out(tool)
+    return outcome_of(seen, time.perf_counter() - started)
 
 
 async def aexecute(tool: Tool, args: dict[str, Any]) -> Outcome:
@@ -55,10 +55,10 @@ async def aexecute(tool: Tool, args: dict[str, Any]) -> Outcome:
     """
     started = time.perf_counter()
     try:
-        observation = await _arun(tool, args, inf if tool.timeout_s is None else started + tool.timeout_s)
+        seen = await _arun(tool, args, inf if tool.timeout_s is None else started + tool.timeout_s)
     except TimedOut:
-        observation = timed_out(tool)
-    return outcome_of(observation, time.perf_counter() - started)
+        seen = timed_out(tool)
+    return outcome_of(seen, time.perf_counter() - started)
 
 
 class Underway:
@@ -73,17 +73,17 @@ class Underway:
         assert self._tool.timeout_s is not None
         waited = time.perf_counter()
         try:
-            observation = self._begun.value(_left(self._started + self._tool.timeout_s))
+            seen = self._begun.value(_left(self._started + self._tool.timeout_s))
         except TimedOut:
-            observation = timed_out(self._tool)
-        return outcome_of(observation, time.perf_counter() - waited)
+            seen = timed_out(self._tool)
+        return outcome_of(seen, time.perf_counter() - waited)
 
     def cancel(self) -> None:
         """Do not wait for it any more."""
         self._begun.abandon()
 
 
-def _run(tool: Tool, args: dict[str, Any]) -> Any:
+def _run(tool: Tool, args: dict[str, Any]) -> Seen:
     if tool.timeout_s is not None or tool.is_async:
         return done(lambda job: _shown(tool, lambda: tool.handler(**args), job.awaited), tool.timeout_s)
     result, error = _called(tool, args)
@@ -92,7 +92,7 @@ def _run(tool: Tool, args: dict[str, Any]) -> Any:
     return done(lambda job: _shown(tool, lambda: result, job.awaited) if error is None else failed(tool, error), None)
 
 
-async def _arun(tool: Tool, args: dict[str, Any], ends: float) -> Any:
+async def _arun(tool: Tool, args: dict[str, Any], ends: float) -> Seen:
     if tool.is_async or tool.timeout_s is None:
         result, error = _called(tool, args)
     else:
@@ -119,7 +119,7 @@ class _Pending:
 
 
 def _shown(tool: Tool, call: Callable[[], Any], awaited: Callable[[Awaitable[Any]], Any]) -> Any:
-    """Call, in a worker thread, and give the observation, or the `_Pending` that is still to become one."""
+    """Call, in a worker thread, and give what is seen, or the `_Pending` that is still to become one."""
     try:
         result = call()
         if _is_awaitable(result):

@@ -7,13 +7,13 @@ take its time: it is called where a tool may, unless the value consists of JSON'
 import asyncio
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from micro_agent.callbacks import described
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.jsonable import jsonable
 from micro_agent.tools.tool import Tool
-from micro_agent.tools.truncate import truncate
+from micro_agent.tools.truncate import kept_of, truncate
 
 _FEW = 1000
 _SCALARS = frozenset({int, float, bool, NoneType})
@@ -23,20 +23,29 @@ _SCALARS = frozenset({int, float, bool, NoneType})
 class Outcome:
     """What came of a tool: what the model sees, whether it worked, the error code if not, and how long it took.
 
-    ``latency_s`` is ``None`` where no tool ran, or where its end is not known.
+    ``latency_s`` is ``None`` where no tool ran, or where its end is not known; ``result`` where the observation is all.
     """
 
     observation: Any
     ok: bool
     error: str | None
     latency_s: float | None
+    result: Any = None
 
 
-def outcome_of(observation: Any, latency_s: float) -> Outcome:
-    """The outcome that an observation stands for: one whose ``error`` is text is a failure of that code."""
-    named = cast("dict[str, Any]", observation).get("error") if isinstance(observation, dict) else None
+class Seen(NamedTuple):
+    """What the model sees of a result, and the result where that is not all of it."""
+
+    observation: Any
+    result: Any = None
+
+
+def outcome_of(seen: Seen, latency_s: float) -> Outcome:
+    """The outcome of a result: one whose ``error`` is text is a failure of that code."""
+    whole = seen.observation if seen.result is None else seen.result
+    named = cast("dict[str, Any]", whole).get("error") if isinstance(whole, dict) else None
     code = named if isinstance(named, str) else None
-    return Outcome(observation, code is None, code, latency_s)
+    return Outcome(seen.observation, code is None, code, latency_s, seen.result)
 
 
 def is_plain(value: object) -> bool:
@@ -57,31 +66,36 @@ def is_plain(value: object) -> bool:
     return not waiting and seen <= _FEW
 
 
-def observed(tool: Tool, result: object) -> Any:
-    """The observation for what a handler returned. Nothing raises."""
+def observed(tool: Tool, result: object) -> Seen:
+    """What is seen of what a handler returned. Nothing raises."""
     try:
-        return truncate(jsonable(result), tool.max_chars)
+        return _seen(tool, jsonable(result))
     except BaseException as error:  # noqa: BLE001 it is the tool's failure, whatever it is
         return _error(tool, f"{tool.name} has run, but its result cannot be shown: {described(error)}")
 
 
-def failed(tool: Tool, error: BaseException) -> Any:
-    """The observation for what a handler raised. Nothing raises."""
+def failed(tool: Tool, error: BaseException) -> Seen:
+    """What is seen of what a handler raised. Nothing raises."""
     if isinstance(error, asyncio.CancelledError):
         return _error(tool, "RuntimeError: the tool cancelled itself")
     if not isinstance(error, ToolError):
         return _error(tool, described(error))
     try:
-        return truncate(jsonable(error.observation()), tool.max_chars)
+        return _seen(tool, jsonable(error.observation()))
     except BaseException as fault:  # noqa: BLE001 it is the tool's failure, whatever it is
         return _error(tool, described(fault))
 
 
-def timed_out(tool: Tool) -> dict[str, Any]:
-    """The observation for a tool that took too long."""
+def timed_out(tool: Tool) -> Seen:
+    """What is seen of a tool that took too long."""
     message = f"{tool.name} did not finish within {tool.timeout_s:g} s and was stopped; ask for less at once"
-    return {"error": "TOOL_TIMEOUT", "message": message}
+    return Seen({"error": "TOOL_TIMEOUT", "message": message})
 
 
-def _error(tool: Tool, message: str) -> Any:
-    return truncate({"error": "TOOL_EXCEPTION", "message": jsonable(message)}, tool.max_chars)
+def _error(tool: Tool, message: str) -> Seen:
+    return _seen(tool, {"error": "TOOL_EXCEPTION", "message": jsonable(message)})
+
+
+def _seen(tool: Tool, result: Any) -> Seen:
+    observation = truncate(result, tool.max_chars)
+    return Seen(observation, kept_of(result, observation))

@@ -31,9 +31,20 @@ def test_what_is_cut_fits_and_what_fits_is_not_cut(observation: Any, tokens: int
     assert chars >= LEAST_CHARS
     assert chars == LEAST_CHARS or estimate(shown) <= tokens
     text = observation if isinstance(observation, str) else as_json(observation)
+    if not isinstance(shown, str):
+        assert len(as_json(shown)) <= chars
+        assert shown["truncated"]
+        return
     assert f"[{len(text) - chars} characters cut]" in shown
     assert text.startswith(shown.partition("… [")[0])
     assert cut(whole, chars)["observation"] == shown
+
+
+def test_an_object_is_cut_by_its_fields() -> None:
+    result = {"code": 0, "stdout": "line " * 500}
+    shown = cut(view(result), 400)["observation"]
+    assert (shown["code"], shown["truncated"]) == (0, ["stdout"])
+    assert cut(view(result), 100)["observation"].startswith('{"code": 0, "stdout": "line')
 
 
 def test_an_answer_that_was_not_taken_and_words_beside_a_call_are_cut_too() -> None:

@@ -9,10 +9,11 @@ from micro_agent.run import Run
 
 
 def check(task: Task, run: Run) -> Check | None:
-    """Whether each key is in the observation of some tool call that succeeded; ``None`` if the task expects no key."""
+    """Whether each key is in the result of some tool call that succeeded; ``None`` if the task expects no key."""
     if task.expect_key is None:
         return None
-    seen = [step.observation for step in run.steps if step.is_tool and step.ok]
+    done = [step for step in run.steps if step.is_tool and step.ok]
+    seen = [step.observation if step.result is None else step.result for step in done]
     missing = [key for key in task.expect_key if not any(has_key(observation, key) for observation in seen)]
     if not missing:
         return met("key")
