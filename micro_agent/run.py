@@ -45,8 +45,7 @@ class Step(_Data):
     tool: str
     args: dict[str, Any] = Field(default_factory=dict)
     observation: Any = None
-    result: Any = None
-    """What a tool returned where ``observation`` is cut: all of it, up to 256 KiB of JSON."""
+    result: Any = None  # of a tool, where ``observation`` is cut: all of it, up to 256 KiB of JSON
     call: int | None = None
     """Index into ``Run.calls`` of the reply that asked for it; ``None`` for steps that no reply asked for."""
     call_id: str | None = None

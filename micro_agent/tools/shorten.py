@@ -174,7 +174,10 @@ class _Cutting:
     def _items(self, value: list[Any], path: str) -> list[Any]:
         """The first items. A list in a list gets at most half of what is left of that."""
         self._take(2)
-        room = min(self._chars * LIST_SHARE, self.left // 2 if self._lists else self.left)
+        room = self._chars * LIST_SHARE
+        if room > self.left and not self._lists:
+            raise _TooLong  # it does not fit whole: what stands before it is to be shorter
+        room = min(room, self.left // 2) if self._lists else room
         sizes, needs = self._sizes.items[id(value)]
         whole = min(bisect_right(sizes, room), bisect_right(needs, self._chars))
         found, start = value[:whole], self.left

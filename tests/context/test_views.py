@@ -29,7 +29,7 @@ def test_what_is_cut_fits_and_what_fits_is_not_cut(observation: Any, tokens: int
         assert shown == observation
         return
     assert chars >= LEAST_CHARS
-    assert chars == LEAST_CHARS or estimate(shown) <= tokens
+    assert chars == LEAST_CHARS or estimate(shown if isinstance(shown, str) else as_json(shown)) <= tokens
     text = observation if isinstance(observation, str) else as_json(observation)
     if not isinstance(shown, str):
         assert len(as_json(shown)) <= chars
