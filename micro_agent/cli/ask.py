@@ -19,13 +19,18 @@ from micro_agent.cli.options import (
     MaxTime,
     Mode,
     Model,
+    NoBuiltinTools,
+    NoRequiredTools,
     Provider,
+    Tools,
     TracesDir,
     UseToolCalls,
     mode_for,
     option,
+    rules_of,
     settings,
     store_of,
+    tool_options,
     tools_of,
 )
 
@@ -50,6 +55,9 @@ def ask(
         str | None, option(metavar="Q", env="MICRO_AGENT_QUESTION", help="The question, as an option.")
     ] = None,
     utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="The clock tool always answers in UTC.")] = False,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -73,7 +81,8 @@ def ask(
     from micro_agent.rules.limits import Limits
 
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    offered = _tools(found, utc=utc)
     from micro_agent import MicroAgent, configure_lm
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer
@@ -82,8 +91,8 @@ def ask(
     confirm = confirmer(approve.value if approve else None)
     lm = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     agent = MicroAgent(
-        tools=_tools(found, utc=utc), lm=lm, mode=mode_for(found, mode, use_tool_calls), limits=limits, traces=store,
-        settings=found, confirm=confirm, demos=demos,
+        tools=offered, lm=lm, mode=mode_for(found, mode, use_tool_calls), rules=rules_of(found), limits=limits,
+        traces=store, settings=found, confirm=confirm, demos=demos,
     )  # fmt: skip
     live = stream and not as_json
     on_event = outcome.Printer() if live else None
@@ -91,6 +100,7 @@ def ask(
     outcome.report(
         lambda cancel: agent.ask(asked, on_event=on_event, on_step=on_step, cancel=cancel),
         store, as_json=as_json, streamed=live,
+        again=tool_options(tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
     )  # fmt: skip
 
 
@@ -118,7 +128,6 @@ def _tools(found: "Settings", *, utc: bool) -> "list[Tool]":
     from dataclasses import replace
 
     tools = tools_of(found)
-    if utc:
-        clock = tools["now"]
+    if utc and (clock := tools.get("now")):
         tools["now"] = replace(clock, handler=lambda timezone="utc": clock.handler(timezone="utc"))
     return list(tools.values())

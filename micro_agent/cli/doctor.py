@@ -11,10 +11,14 @@ from micro_agent.cli.options import (
     Json,
     Mode,
     Model,
+    NoBuiltinTools,
+    NoRequiredTools,
     Provider,
+    Tools,
     TracesDir,
     option,
     settings,
+    tools_of,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +35,9 @@ def doctor(
     model: Model = None,
     base_url: BaseUrl = None,
     mode: AskedMode = Mode.auto,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     timeout: Annotated[
         float, option(metavar="S", env="MICRO_AGENT_DOCTOR_TIMEOUT", help="Seconds for each question to the server.")
     ] = 30.0,
@@ -41,10 +48,11 @@ def doctor(
     from micro_agent.doctor import examine
     from micro_agent.models.target import Target, provider_named
 
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    offered = list(tools_of(found))
     asked = Target(provider_named(provider) if provider else None, model or None, base_url or None)
     checks: list[Check] = []
-    for check in examine(asked, found, mode=mode.value, traces_dir=traces_dir, timeout_s=timeout):
+    for check in examine(asked, found, mode=mode.value, tools=offered, traces_dir=traces_dir, timeout_s=timeout):
         checks.append(check)
         if not as_json:
             advice = f"\n                {check.advice}" if check.advice else ""

@@ -14,7 +14,10 @@ from micro_agent.cli.options import (
     MaxSteps,
     Mode,
     Model,
+    NoBuiltinTools,
+    NoRequiredTools,
     Provider,
+    Tools,
     UseToolCalls,
     mode_for,
     option,
@@ -50,6 +53,9 @@ def run(
         float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
     ] = None,
     timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     max_steps: MaxSteps = 6,
     provider: Provider = None,
     model: Model = None,
@@ -82,7 +88,7 @@ def run(
     from micro_agent.errors import ConfigurationError
     from micro_agent.evaluation.datasets.shipped import usual_tasks
 
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
     asked = eval_plan.Asked(
         tasks or usual_tasks(), n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model,
         base_url, mode_for(found, mode, use_tool_calls), faults, demos,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent import MicroAgent, __version__
-from micro_agent.cli.options import measured_model, tools_of
+from micro_agent.cli.options import measured_model, rules_of, tools_of
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import draw, load_tasks
 from micro_agent.evaluation.faults import FaultyAsk, arms_of, twin_of
@@ -74,8 +74,8 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     dataset = load_tasks(asked.tasks)
     seed = asked.seed or 0
     tasks = list(draw(dataset.tasks, asked.n, seed, asked.tags))
-    lm = measured_model(found, asked.provider, asked.model, asked.base_url)
     tools = tools_of(found)
+    lm = measured_model(found, asked.provider, asked.model, asked.base_url)
     seeded = asked.epochs > 1 or asked.seed is not None
     header = Header(
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
@@ -86,6 +86,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             "llm_timeout": found.llm_timeout, "version": __version__,
             "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
+            **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip
     asker = _Asker(header, lm, tools, found)
@@ -135,6 +136,7 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
             update={
                 "llm_timeout": header.settings["llm_timeout"],
                 "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
+                "micro_agent_no_required_tools": header.settings.get("no_required_tools", False),
             }
         )
         tools = tools_of(found)
@@ -181,8 +183,8 @@ class _Asker:
 
     def _agent_of(self, lm: Any) -> MicroAgent:
         return MicroAgent(
-            self._tools, lm, self._mode, limits=self._limits, traces=None, confirm="never", settings=self._found,
-            demos=self._demos,
+            self._tools, lm, self._mode, rules_of(self._found), self._limits, None, confirm="never",
+            settings=self._found, demos=self._demos,
         )  # fmt: skip
 
 
@@ -201,6 +203,8 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         pairs["faults"] = (asked.faults, (old.get("faults") or {}).get("rate"))
     if "rubrics" in said:
         pairs["rubrics"] = (rubric_for(asked.tasks, asked.rubrics), header.rubric)
+    if "no_required_tools" in said:
+        pairs["no_required_tools"] = (True, old.get("no_required_tools", False))
     for name, (now, then) in pairs.items():
         if name in said and now != then:
             told = f"--{name.replace('_', '-')} is not what {path} was begun with"

@@ -18,11 +18,15 @@ from micro_agent.cli.options import (
     MaxSteps,
     Mode,
     Model,
+    NoBuiltinTools,
+    NoRequiredTools,
     Provider,
+    Tools,
     UseToolCalls,
     measured_model,
     mode_for,
     option,
+    rules_of,
     settings,
     tools_of,
 )
@@ -82,6 +86,9 @@ def optimize(
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
     demos: Demos = None,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     max_steps: MaxSteps = 6,
     timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
     limit_cost: Annotated[
@@ -95,7 +102,7 @@ def optimize(
     as_json: Json = False,
 ) -> None:
     """Make demos from some tasks, and save them if others get better."""
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
     target = save or found.compiled_demos_path
     from micro_agent.optimize.job import Job
     from micro_agent.rules.limits import Limits
@@ -112,10 +119,10 @@ def optimize(
     from micro_agent.optimize import Bench, Bounds, Teller
     from micro_agent.optimize import optimize as work
 
-    dataset = load_tasks(tasks or usual_tasks())
+    dataset, offered = load_tasks(tasks or usual_tasks()), list(tools_of(found).values())
     lm = measured_model(found, provider, model, base_url)
     bench = Bench(
-        lm=lm, tools=list(tools_of(found).values()), settings=found, limits=limits, demos=demos,
+        lm=lm, tools=offered, settings=found, limits=limits, demos=demos, rules=rules_of(found),
         mode=mode_for(found, mode, use_tool_calls),
         reflection_lm=reflection_model
         and configure_lm(provider_of(lm), reflection_model, base_url, settings=found, fallback=False),

@@ -11,6 +11,7 @@ from micro_agent.cli.messages import log_from
 if TYPE_CHECKING:
     from micro_agent.models.identity import Wanted
     from micro_agent.models.settings import Settings
+    from micro_agent.rules import Rule
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
@@ -32,9 +33,19 @@ class Approve(StrEnum):
     all = "all"
 
 
-def option(*names: str, env: str, help: str, metavar: str | None = None, min: int | None = None) -> Any:
+def option(
+    *names: str, env: str, help: str, metavar: str | None = None, min: int | None = None, callback: Any = None
+) -> Any:
     """An option with its environment variable, which `ask --help` names once for all at its foot, not line by line."""
-    return typer.Option(*names, envvar=env, help=help, metavar=metavar, min=min, show_envvar=False)
+    return typer.Option(
+        *names, envvar=env, help=help, metavar=metavar, min=min, show_envvar=False, callback=callback
+    )  # fmt: skip
+
+
+def _typed(context: typer.Context, parameter: typer.CallbackParam, value: list[str] | None) -> list[str] | None:
+    """What was typed. The variable is read with the other settings: it has commas, and may stand in ``.env``."""
+    source = context.get_parameter_source(parameter.name or "")
+    return value if source is not None and source.name == "COMMANDLINE" else None
 
 
 TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help="Where runs are written [traces].")]
@@ -46,6 +57,18 @@ Confirmations = Annotated[
 Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")]
 BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="The server, if not the usual.")]
+
+Tools = Annotated[
+    list[str] | None,
+    option("--tools", metavar="FILE.py|MODULE", env="TOOLS_MODULES", help="Your own tools; repeatable.",
+           callback=_typed),
+]  # fmt: skip
+NoBuiltinTools = Annotated[
+    bool, option("--no-builtin-tools", env="MICRO_AGENT_NO_BUILTIN_TOOLS", help="Without calculator and now.")
+]
+NoRequiredTools = Annotated[
+    bool, option("--no-required-tools", env="MICRO_AGENT_NO_REQUIRED_TOOLS", help="Do not insist on these two.")
+]
 
 AskedMode = Annotated[
     Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
@@ -75,8 +98,12 @@ def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wan
     return "native" if native else "json"
 
 
-def settings() -> "Settings":
+def settings(
+    *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False
+) -> "Settings":
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
+
+    Options that are given go before them.
 
     Raises:
         ConfigurationError: One of them holds what it must not.
@@ -85,7 +112,11 @@ def settings() -> "Settings":
 
     found = load_settings(env_file=".env")
     log_from(found.micro_agent_log)
-    return found
+    given = {
+        "tools_modules": tuple(tools or ()), "micro_agent_no_builtin_tools": no_builtin_tools,
+        "micro_agent_no_required_tools": no_required_tools,
+    }  # fmt: skip
+    return found.having(**{name: value for name, value in given.items() if value})
 
 
 def store_of(found: "Settings", traces_dir: Path | None) -> "TraceStore":
@@ -108,10 +139,35 @@ def measured_model(found: "Settings", provider: str | None, model: str | None, b
 
 
 def tools_of(found: "Settings") -> "dict[str, Tool]":
-    """The tools by name, with those of the modules that the settings name."""
+    """The tools by name: built in, of the files and modules that the settings name, of plugins.
+
+    Raises:
+        ToolDefinitionError: One that is named cannot be loaded.
+    """
     from micro_agent.announcing import once
     from micro_agent.tools import load_tools
+    from micro_agent.tools.loading import importable
 
     if file := found.file_of("tools_modules"):
         once(f"TOOLS_MODULES in {file} names code that is loaded: {', '.join(found.tools_modules)}")
-    return load_tools(modules=",".join(found.tools_modules))
+    if found.tools_modules:
+        importable(Path.cwd())
+    return load_tools(modules=found.tools_modules, builtin=not found.micro_agent_no_builtin_tools)
+
+
+def tool_options(tools: list[str] | None, *, no_builtin_tools: bool, no_required_tools: bool) -> str:
+    """What to type behind a command so that it has the same tools as this one."""
+    import shlex
+
+    named = [f" --tools {shlex.quote(name)}" for name in tools or ()]
+    flags = [" --no-builtin-tools" * no_builtin_tools, " --no-required-tools" * no_required_tools]
+    return "".join(named + flags)
+
+
+def rules_of(found: "Settings") -> "list[Rule] | None":
+    """The rules of an agent: the default ones, unless the settings leave that on required tools out."""
+    if not found.micro_agent_no_required_tools:
+        return None
+    from micro_agent.rules import default_rules, required_tools
+
+    return [rule for rule in default_rules() if rule is not required_tools.check]

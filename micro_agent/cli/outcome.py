@@ -16,8 +16,13 @@ from micro_agent.traces import TraceStore
 _CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
 
 
-def report(work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False) -> NoReturn:
-    """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported, too."""
+def report(
+    work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False, again: str = ""
+) -> NoReturn:
+    """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported, too.
+
+    ``again`` are the options that resuming the run needs.
+    """
     cancel, interrupted = Cancel(), False
     with stopping(cancel.interrupt) as got:
         try:
@@ -28,18 +33,18 @@ def report(work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, s
             print_json(run)
         elif run.answer is not None and not streamed:
             print_text(run.answer)
-        for line in _aside(run, store):
+        for line in _aside(run, store, again):
             say(line)
         raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else _CODES[run.status])
 
 
-def _aside(run: Run, store: TraceStore) -> Iterator[str]:
+def _aside(run: Run, store: TraceStore, again: str) -> Iterator[str]:
     if run.status == "confirmation_required" and run.confirmation is not None:
         yield "Waiting for confirmation:"
         yield f"  {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
         yield f"  {run.confirmation['reason']}"
         yield f"Decide:  micro-agent approve {run.id}   or   micro-agent reject {run.id} --feedback TEXT"
-        yield f"Go on:   micro-agent resume {run.id}"
+        yield f"Resume:  micro-agent resume {run.id}{again}"
     elif run.status != "completed":
         error = run.error or {}
         yield f"{run.status.capitalize()} ({run.termination_reason}): {error.get('message', '')}".rstrip(": ")

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from micro_agent.cli.messages import is_terminal, print_json, print_text
-from micro_agent.cli.options import Confirmations, Json, Mode, TracesDir, option, settings, store_of, tools_of
+from micro_agent.cli.options import (
+    Confirmations,
+    Json,
+    Mode,
+    NoBuiltinTools,
+    NoRequiredTools,
+    Tools,
+    TracesDir,
+    option,
+    rules_of,
+    settings,
+    store_of,
+    tools_of,
+)
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
@@ -17,10 +30,11 @@ if TYPE_CHECKING:
     from micro_agent.run import Run
 
 _ANY = {"context", "path", "index", "as_json"}
-_VERIFY = {"paths", "verify", "live_tools"}
+_TOOLS = {"tools", "no_builtin_tools", "no_required_tools"}
+_VERIFY = {"paths", "verify", "live_tools"} | _TOOLS
 _FORK = {
     "fork_at", "provider", "model", "base_url", "mode", "max_steps", "max_time", "max_cost", "max_bytes", "approve",
-    "traces_dir", "stream",
+    "traces_dir", "stream", *_TOOLS,
 }  # fmt: skip
 
 
@@ -56,6 +70,9 @@ def replay(
     max_cost: Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="dollars,")] = None,
     max_bytes: Annotated[int | None, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="bytes on record.")] = None,
     approve: Confirmations = None,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     traces_dir: TracesDir = None,
     stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it comes.")] = False,
     as_json: Json = False,
@@ -65,7 +82,7 @@ def replay(
     from micro_agent.replay import describe, record_of
 
     _check(context, verify=verify, forks=fork_at is not None)
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
     if verify:
         _verify(found, paths or ([] if path is None else [path]), index, live_tools=live_tools, as_json=as_json)
     if path is None:
@@ -108,7 +125,7 @@ def _verify(found: "Settings", paths: list[Path], index: int, *, live_tools: boo
     from micro_agent import MicroAgent
     from micro_agent.replay import recorded, verify
 
-    agent = MicroAgent(tools=list(tools_of(found).values()), settings=found)
+    agent = MicroAgent(tools=list(tools_of(found).values()), rules=rules_of(found), settings=found)
     counted = Counter[str]()
     for verdict in verify(recorded(paths, index), agent, live_tools=live_tools):
         counted[verdict.outcome] += 1
@@ -141,11 +158,12 @@ def _fork(
     from micro_agent.replay import fork
     from micro_agent.rules.limits import limits_of
 
+    offered = tools_of(found)
     store, live = store_of(found, traces_dir), stream and not as_json
     mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
     agent = MicroAgent(
-        tools=list(tools_of(found).values()), lm=_model(found, run, **wanted), mode=mode, traces=store, settings=found,
-        confirm=confirmer(approve),
+        tools=list(offered.values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found), traces=store,
+        settings=found, confirm=confirmer(approve),
     )  # fmt: skip
     held = replace(limits_of(run), **limits)
     emit = outcome.Printer() if live else None

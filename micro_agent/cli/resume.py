@@ -6,9 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from micro_agent.cli.messages import print_json, print_text, say
-from micro_agent.cli.options import BaseUrl, Confirmations, Json, TracesDir, option, settings, store_of, tools_of
+from micro_agent.cli.options import (
+    BaseUrl,
+    Confirmations,
+    Json,
+    NoBuiltinTools,
+    NoRequiredTools,
+    Tools,
+    TracesDir,
+    option,
+    rules_of,
+    settings,
+    store_of,
+    tool_options,
+    tools_of,
+)
 
 if TYPE_CHECKING:
+    from micro_agent.run import Run
+    from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
 
@@ -18,6 +34,9 @@ def resume(
     show: Annotated[bool, option("--list", env="MICRO_AGENT_LIST", help="List the open runs.")] = False,
     approve: Confirmations = None,
     base_url: BaseUrl = None,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
@@ -26,12 +45,14 @@ def resume(
 
     if [run_id is not None, last, show].count(True) != 1:
         raise ConfigurationError("name one run to resume: its ID or --last; --list shows what is open")
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
     store = store_of(found, traces_dir)
     if show:
         _list(store, as_json=as_json)
         return
     run = store.peek(run_id or _last(store))
+    offered = tools_of(found)
+    _require(run, offered)
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer
@@ -39,10 +60,29 @@ def resume(
 
     confirm = confirmer(approve.value if approve else None)
     agent = MicroAgent(
-        tools=list(tools_of(found).values()), lm=model_of(run, found, base_url=base_url), traces=store,
-        settings=found, confirm=confirm,
+        tools=list(offered.values()), lm=model_of(run, found, base_url=base_url), rules=rules_of(found),
+        traces=store, settings=found, confirm=confirm,
     )  # fmt: skip
-    outcome.report(lambda cancel: agent.resume(run.id, cancel=cancel), store, as_json=as_json)
+    outcome.report(
+        lambda cancel: agent.resume(run.id, cancel=cancel), store, as_json=as_json,
+        again=tool_options(tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
+    )  # fmt: skip
+
+
+def _require(run: "Run", offered: "dict[str, Tool]") -> None:
+    """Refuse to resume a run without the tools that it has used or asks about; say so where the tools differ else."""
+    from micro_agent.errors import ConfigurationError
+    from micro_agent.tools import digest
+    from micro_agent.usage import NEVER_RAN
+
+    used = {step.tool for step in run.steps if step.is_tool and step.error not in NEVER_RAN}
+    if run.confirmation is not None:
+        used.add(run.confirmation["tool"])
+    if gone := sorted(used - offered.keys()):
+        told = f"run {run.id} uses tools that are not loaded: {', '.join(gone)}"
+        raise ConfigurationError(f"{told}; resume it with the --tools that it was asked with")
+    if run.digests.get("tools", now := digest(offered)) != now:
+        say("The tools are not those that the run began with; the model is offered those of now.")
 
 
 def _last(store: "TraceStore") -> str:

@@ -14,11 +14,15 @@ from micro_agent.cli.options import (
     MaxTime,
     Mode,
     Model,
+    NoBuiltinTools,
+    NoRequiredTools,
     Provider,
+    Tools,
     TracesDir,
     UseToolCalls,
     mode_for,
     option,
+    rules_of,
     settings,
     store_of,
     tools_of,
@@ -50,6 +54,9 @@ def serve(
     grace: Annotated[
         float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for runs under way at the end.")
     ] = 10.0,
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -80,11 +87,13 @@ def serve(
         allow_loopback_origins=allow_loopback_origins or None,
     )  # fmt: skip
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
-    found = settings()
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    offered = list(tools_of(found).values())
     store = store_of(found, traces_dir)
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     asked = mode_for(found, mode, use_tool_calls)
-    agents = Agents(lm, list(tools_of(found).values()), mode=asked, store=store, settings=found, demos=demos)
+    rules = rules_of(found)
+    agents = Agents(lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules)
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))

@@ -1,12 +1,18 @@
 """`micro-agent tools`: what the agent can call."""
 
 from micro_agent.cli.messages import print_json, print_text
-from micro_agent.cli.options import Json, settings, tools_of
+from micro_agent.cli.options import Json, NoBuiltinTools, NoRequiredTools, Tools, settings, tools_of
 
 
-def tools(as_json: Json = False) -> None:
-    """List the tools, plugins included."""
-    loaded = tools_of(settings()).values()
+def tools(
+    tools: Tools = None,
+    no_builtin_tools: NoBuiltinTools = False,
+    no_required_tools: NoRequiredTools = False,
+    as_json: Json = False,
+) -> None:
+    """List the tools that the model can call."""
+    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    loaded = tools_of(found).values()
     if as_json:
         listed = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in loaded]
         print_json(listed)

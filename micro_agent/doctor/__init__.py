@@ -4,7 +4,7 @@ It asks the server what it has, makes three tiny model calls and writes one smal
 is recorded as a run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,16 @@ __all__ = ["Check", "examine"]
 _PROBED = ("tools", "schema", "speed")
 
 
-def examine(asked: Target, settings: Settings, *, mode: str = "auto", traces_dir: Path | None = None,
-            timeout_s: float = 30.0) -> Iterator[Check]:  # fmt: skip
-    """Every check, each as soon as it is made: provider, model, context, tools, schema, speed, price, folders.
+def examine(asked: Target, settings: Settings, *, mode: str = "auto", tools: Sequence[str] | None = None,
+            traces_dir: Path | None = None, timeout_s: float = 30.0) -> Iterator[Check]:  # fmt: skip
+    """Every check, each as soon as it is made: provider, model, context, tools, schema, speed, price, toolset, folders.
 
     Args:
         asked: The provider, and the model, address and key if others than those of ``settings`` are meant. What is
             looked at is what a question would go to: no other than the named one, unless ``LLM_FALLBACK`` allows it.
         settings: Those that a run would have.
         mode: The mode that is wanted: what native mode lacks matters little to a run in JSON mode.
+        tools: The names of the tools that a run would have; ``None`` leaves the toolset out.
         traces_dir: Where runs would be written; by default as ``settings`` say.
         timeout_s: Seconds for each question to the server.
     """
@@ -40,6 +41,9 @@ def examine(asked: Target, settings: Settings, *, mode: str = "auto", traces_dir
             seen.append(found.name)
             yield found
     yield from _of_model(target, settings, mode, timeout_s) if target else _unseen(seen)
+    if tools is not None:
+        unforced = "; the required-tools rule is off" if settings.micro_agent_no_required_tools else ""
+        yield ok("toolset", f"{', '.join(tools) or 'empty'}{unforced}", tools=list(tools))
     yield folder("traces", traces_dir or settings.traces_dir, "TRACES_DIR")
     yield folder("state", settings.micro_agent_state_dir, "MICRO_AGENT_STATE_DIR")
 

@@ -104,8 +104,12 @@ class Settings(BaseSettings):
         default="warning", description="debug, info, warning or error"
     )
     tools_modules: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
-        default=(), description="module names with commas between"
+        default=(), description="Python files and import names with commas between"
     )
+    micro_agent_no_builtin_tools: bool = Field(default=False, description="true or false")
+    """Whether the command line leaves ``calculator`` and ``now`` out."""
+    micro_agent_no_required_tools: bool = Field(default=False, description="true or false")
+    """Whether the command line leaves the rule out that asks for them."""
 
     _file: str | None = PrivateAttr(default=None)
     _in_file: frozenset[str] = PrivateAttr(default=frozenset())
@@ -121,6 +125,12 @@ class Settings(BaseSettings):
     def file_of(self, name: str) -> str | None:
         """The file that a setting has its value from; ``None``: it is of the environment, of code, or the default."""
         return self._file if name in self._in_file else None
+
+    def having(self, **given: Any) -> Self:
+        """These settings with others in their place that were given by hand, and are not checked here."""
+        found = self.model_copy(update=given)
+        found._in_file = self._in_file - given.keys()
+        return found
 
     @model_validator(mode="before")
     @classmethod

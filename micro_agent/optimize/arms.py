@@ -19,6 +19,7 @@ from micro_agent.optimize.ending import NotFinished, left_to_spend
 from micro_agent.optimize.job import Job
 from micro_agent.optimize.teller import Teller
 from micro_agent.optimize.work import Work
+from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.tools import Tool, digest
 from micro_agent.traces import TraceStore
@@ -35,13 +36,14 @@ class Bench:
     limits: Limits
     demos: Path | None = None
     """The file to begin with, of whatever model and mode; ``None``: the one that the settings name."""
+    rules: Sequence[Rule] | None = None
     reflection_lm: Any = None
 
     def options(self) -> dict[str, Any]:
         """How agents are made, but for their model and demos. Nobody is there to confirm a call."""
         return {
             "tools": list(self.tools), "mode": self.mode, "limits": self.limits, "settings": self.settings,
-            "confirm": "never",
+            "confirm": "never", "rules": self.rules,
         }  # fmt: skip
 
     def agent(self, demos: Path, seed: int | None) -> MicroAgent:
@@ -60,6 +62,7 @@ class Bench:
             "sampling": sampling,
             "limits": asdict(self.limits),
             "tools": digest({tool.name: tool for tool in self.tools}),
+            **({} if self.rules is None else {"rules": [rule.__module__ for rule in self.rules]}),
         }
 
 

@@ -61,7 +61,9 @@ def _check(run: Run, parts: Parts) -> None:
     copied = run.forked_at or 0
     used = {step.tool for step in run.steps[copied:] if step.is_tool and step.error not in _NEVER_PREPARED}
     if unknown := sorted(used - set(parts.tools)):
-        raise ValueError(f"it used tools that are not there: {', '.join(unknown)} (TOOLS_MODULES names their modules)")
+        raise ValueError(
+            f"it used tools that are not there: {', '.join(unknown)} (name them with --tools or TOOLS_MODULES)"
+        )
     behind = replies_behind(run, copied)
     for number, call in enumerate(run.calls[behind:], behind + 1):
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from micro_agent.models.identity import Wanted, provider_of, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings
+from micro_agent.rules import Rule
 from micro_agent.run import Run
 from micro_agent.tools import Tool
 from micro_agent.traces import TraceStore
@@ -27,11 +28,12 @@ class Agents:
         store: Where runs are on record.
         settings: Prices, paths and bounds.
         demos: The file of those to show; ``None``: the one that the settings name.
+        rules: By default those of an agent that names none.
     """
 
     def __init__(
         self, lm: Any, tools: Sequence[Tool], *, mode: Wanted, store: TraceStore, settings: Settings,
-        demos: Path | None = None,
+        demos: Path | None = None, rules: Sequence[Rule] | None = None,
     ) -> None:  # fmt: skip
         self._lm = lm
         self._tools = list(tools)
@@ -39,6 +41,7 @@ class Agents:
         self._store = store
         self._settings = settings
         self._demos = demos
+        self._rules = rules
         self._made: dict[bool | None, MicroAgent] = {}
 
     def __call__(self, use_tool_calls: bool | None = None) -> "MicroAgent":
@@ -64,5 +67,11 @@ class Agents:
         from micro_agent import MicroAgent
 
         return MicroAgent(
-            tools=self._tools, lm=lm, mode=mode, traces=self._store, settings=self._settings, demos=self._demos
+            tools=self._tools,
+            lm=lm,
+            mode=mode,
+            rules=self._rules,
+            traces=self._store,
+            settings=self._settings,
+            demos=self._demos,
         )

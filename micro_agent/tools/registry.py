@@ -1,41 +1,51 @@
-"""The tools there are: the built-in ones, those of plugins, and those a user passes."""
+"""The tools there are: the built-in ones, those that a user names or passes, and those of plugins."""
 
 import hashlib
-import importlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools.adopt import as_tool
+from micro_agent.tools.loading import listed, load_named, one_line, place_of
 from micro_agent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "micro_agent.tools"
 _log = logging.getLogger("micro_agent")
 
 
-def load_tools(*, modules: str | None = None) -> dict[str, Tool]:
-    """The built-in tools and those of plugins, by name.
+def load_tools(*, modules: str | Sequence[str] | None = None, builtin: bool = True) -> dict[str, Tool]:
+    """The built-in tools, those of the files and modules that the user names, and those of plugins, by name.
 
-    A plugin is a module with ``TOOLS: dict[str, Tool]`` or ``get_tools() -> dict[str, Tool]``, or an entry point of the
-    group ``micro_agent.tools``: a Tool, such a dict, or a function that returns one. A plugin that fails is named in a
-    warning of the logger ``micro_agent`` and left out. Of two tools with one name the first is kept, with a warning:
-    built-in tools come first, then the modules as listed, then the entry points by name.
+    What a file or module gives is said in `load_named`. A plugin is an entry point of the group ``micro_agent.tools``:
+    a Tool, a dict or list of tools, or a function that returns one of these. One that fails, or has the name of a tool
+    that is there already, is named in a warning of the logger ``micro_agent`` and left out.
 
     Args:
-        modules: Module names with commas between; default the environment variable ``TOOLS_MODULES``.
+        modules: Files and import names, with commas between where it is text; default the environment variable
+            ``TOOLS_MODULES``.
+        builtin: Whether ``calculator`` and ``now`` are among them.
+
+    Raises:
+        ToolDefinitionError: What is named cannot be loaded, or two tools have the same name; one line says where.
     """
+    if modules is None:
+        modules = os.environ.get("TOOLS_MODULES", "")
     found: dict[str, tuple[Tool, str]] = {}
-    for source, load in _sources(os.environ.get("TOOLS_MODULES", "") if modules is None else modules):
-        try:
-            loaded = list(_listed(load()))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 a plugin may fail in any way, and must not end the program
-            _log.warning("tools of %s left out: %s", source, _reason(error))
-            continue
-        for item in loaded:
-            _add(found, source, item)
+    if builtin:
+        found = {tool.name: (tool, "micro_agent") for tool in _built_in()}
+    for name in filter(None, map(str.strip, modules.split(",") if isinstance(modules, str) else modules)):
+        for tool in load_named(name):
+            kept, owner = found.setdefault(tool.name, (tool, name))
+            if kept is not tool:
+                raise ToolDefinitionError(_two(tool, name, owner))
+    for entry in _entry_points():
+        _add_plugin(found, f"entry point {entry.name!r} ({entry.value})", entry.load)
     return {name: tool for name, (tool, _) in found.items()}
 
 
@@ -65,16 +75,6 @@ def digest(tools: Mapping[str, Tool] | Iterable[Tool]) -> str:
     return hashlib.sha256(json.dumps(told).encode("ascii")).hexdigest()
 
 
-def _sources(modules: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    from importlib.metadata import entry_points
-
-    yield "micro_agent", _built_in
-    for name in filter(None, map(str.strip, modules.split(","))):
-        yield f"module {name!r}", lambda name=name: _of_module(name)
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        yield f"entry point {entry.name!r} ({entry.value})", entry.load
-
-
 def _built_in() -> list[Tool]:
     from micro_agent.tools.calculator import calculator
     from micro_agent.tools.clock import now
@@ -82,39 +82,31 @@ def _built_in() -> list[Tool]:
     return [calculator, now]
 
 
-def _of_module(name: str) -> object:
-    module = importlib.import_module(name)
-    if hasattr(module, "TOOLS"):
-        return module.TOOLS
-    if hasattr(module, "get_tools"):
-        return module.get_tools
-    raise ToolDefinitionError("it has neither TOOLS nor get_tools()")
+def _two(tool: Tool, name: str, owner: str) -> str:
+    other, remedy = f"one of {owner} has", "rename one of them"
+    if owner == "micro_agent":
+        other, remedy = "a built-in one has", "rename it, or leave the built-in ones out (--no-builtin-tools)"
+    return f"the tools of {name} cannot be loaded: {place_of(tool)}{other} the name {tool.name!r} too; {remedy}"
 
 
-def _listed(loaded: object) -> Iterable[object]:
-    """The tools in what a plugin gave: one Tool, a dict of tools, or a function that returns a dict."""
-    if isinstance(loaded, Tool):
-        return [loaded]
-    if callable(loaded):
-        loaded = loaded()
-    if isinstance(loaded, Mapping):
-        return cast("Mapping[str, object]", loaded).values()
-    if isinstance(loaded, list):
-        return cast("list[object]", loaded)
-    raise ToolDefinitionError(f"expected dict[str, Tool], got {type(loaded).__name__}")
+def _entry_points() -> "list[EntryPoint]":
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
 
 
-def _add(found: dict[str, tuple[Tool, str]], source: str, item: object) -> None:
+def _add_plugin(found: dict[str, tuple[Tool, str]], source: str, load: Callable[[], object]) -> None:
     try:
-        tool = as_tool(item)
-    except ToolDefinitionError as error:
-        _log.warning("a tool of %s left out: %s", source, _reason(error))
+        items = list(listed(load()))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 a plugin may fail in any way, and must not end the program
+        _log.warning("tools of %s left out: %s", source, one_line(error))
         return
-    kept, owner = found.setdefault(tool.name, (tool, source))
-    if kept is not tool:
-        _log.warning("tool %r of %s left out: the one of %s wins", tool.name, source, owner)
-
-
-def _reason(error: BaseException) -> str:
-    """The error in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    for item in items:
+        try:
+            tool = as_tool(item)
+        except ToolDefinitionError as error:
+            _log.warning("a tool of %s left out: %s", source, one_line(error))
+            continue
+        kept, owner = found.setdefault(tool.name, (tool, source))
+        if kept is not tool:
+            _log.warning("tool %r of %s left out: the one of %s wins", tool.name, source, owner)

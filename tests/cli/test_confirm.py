@@ -80,7 +80,7 @@ def test_a_person_at_the_terminal_is_asked(cli: "Cli", run_id: RunId):
         terminal.until(PROMPT)
         terminal.type("\x04")
         done = cli.end(process)
-        terminal.until("Go on:   micro-agent resume")
+        terminal.until("Resume:  micro-agent resume")
         os.close(terminal.descriptor)
         os.close(terminal.other)
     assert (done.code, done.out) == (4, "")

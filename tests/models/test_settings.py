@@ -39,7 +39,8 @@ def test_defaults_are_the_documented_ones() -> None:
         "openai_base_url": OPENAI_PUBLIC_URL, "openai_input_price_per_1k": None, "openai_output_price_per_1k": None,
         "ollama_host": OLLAMA_DEFAULT_URL, "ollama_model": None, "ollama_num_ctx": 8192, "ollama_keep_alive": None,
         "litellm_model": None, "compiled_demos_path": Path("opt/plan_demos.json"), "traces_dir": Path("traces"),
-        "micro_agent_log": "warning", "tools_modules": (),
+        "micro_agent_log": "warning", "tools_modules": (), "micro_agent_no_builtin_tools": False,
+        "micro_agent_no_required_tools": False,
     }  # fmt: skip
 
 

@@ -376,7 +376,7 @@ def quiet(run: Run, event: Event) -> Violation | None:
 def test_a_tool_that_is_not_there_and_unknown_limits_are_reasons_not_to_replay(looked_up: Run) -> None:
     verdict = one(looked_up, MicroAgent(tools=[], rules=[]))
     assert (verdict.outcome, verdict.divergence) == ("not_replayed", None)
-    assert verdict.reason == "it used tools that are not there: lookup (TOOLS_MODULES names their modules)"
+    assert verdict.reason == "it used tools that are not there: lookup (name them with --tools or TOOLS_MODULES)"
     assert list(verdict.lines()) == [f"not replayed  {looked_up.id}: {verdict.reason}"]
     limited = one(edited(looked_up, {"limits.max_fun": 1}), MicroAgent(tools=[]))
     assert "limits that this version does not know" in (limited.reason or "")

@@ -3,7 +3,6 @@
 
 import asyncio
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -22,7 +21,12 @@ PLUGINS = {
         "def double(n: int) -> int: return 2 * n\nTOOLS = {'double': double}\n"
     ),
     "lazy_tools": "def triple(n: int) -> int: return 3 * n\ndef get_tools(): return {'triple': triple}\n",
-    "clash_tools": "def now() -> str: return 'never'\ndef double(n: int) -> int: return 0\nTOOLS = [now, double]\n",
+    "clash_tools": "def now() -> str: return 'never'\n\nTOOLS = [now]\n",
+    "twice_tools": "import good_tools\n\ndef double(n: int) -> int: return 0\n\nTOOLS = [double]\n",
+    "decorated_tools": (
+        "from micro_agent import tool\nfrom good_tools import double\n_double = double\n\n"
+        "@tool\ndef half(n: int) -> float: return n / 2\n\ndef helper(x): return x\n"
+    ),
     "again_tools": "from good_tools import TOOLS\n",
     "broken_tools": "raise RuntimeError('two\\nlines')\n",
     "leaving_tools": "import sys\nsys.exit(3)\n",
@@ -58,48 +62,100 @@ def test_modules_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, capl
 
 
 @pytest.mark.usefixtures("plugins")
-@pytest.mark.parametrize(
-    ("module", "says"),
-    [
-        ("missing_tools", "tools of module 'missing_tools' left out: ModuleNotFoundError: No module named"),
-        ("broken_tools", "tools of module 'broken_tools' left out: RuntimeError: two lines"),
-        ("leaving_tools", "tools of module 'leaving_tools' left out: SystemExit: 3"),
-        ("empty_tools", "it has neither TOOLS nor get_tools()"),
-        ("wrong_tools", "expected dict[str, Tool], got int"),
-        (
-            "half_tools",
-            "a tool of module 'half_tools' left out: ToolDefinitionError: tool 'bad': argument 'n' has no type",
-        ),
-    ],
-)
-def test_a_plugin_that_fails_is_named_and_skipped(module: str, says: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "micro_agent"):
-        tools = load_tools(modules=f"{module},good_tools")
-    assert {"calculator", "now", "double"} <= set(tools)
-    assert [says in record.getMessage() for record in caplog.records] == [True]
-    assert all("\n" not in record.getMessage() for record in caplog.records)
+def test_without_a_list_a_module_gives_its_decorated_functions() -> None:
+    assert list(load_tools(modules="decorated_tools")) == ["calculator", "now", "double", "half"]
+    assert list(load_tools(modules=["decorated_tools"], builtin=False)) == ["double", "half"]
 
 
 @pytest.mark.usefixtures("plugins")
-def test_of_two_tools_with_one_name_the_first_wins_and_a_warning_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    tools = load_tools(modules="good_tools,clash_tools")
-    assert execute(tools["double"], {"n": 4}).observation == 8
-    assert "iso" in execute(tools["now"], {}).observation
-    assert "tool 'now' of module 'clash_tools' left out: the one of micro_agent wins" in caplog.text
-    assert "tool 'double' of module 'clash_tools' left out: the one of module 'good_tools' wins" in caplog.text
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        ("missing_tools", "there is no module 'missing_tools'; name a file (./missing_tools.py), or"),
+        ("missing.tools", "there is no module 'missing'; name a file (./missing.tools.py), or"),
+        ("missing_tools.py", "there is no such file"),
+        ("broken_tools", "broken_tools.py:1: RuntimeError: two lines"),
+        ("leaving_tools", "leaving_tools.py:2: SystemExit: 3"),
+        ("empty_tools", "there is no tool in it: decorate its functions with @tool"),
+        ("wrong_tools", "expected a dict or a list of tools, got int"),
+        ("half_tools", "half_tools.py:2: tool 'bad': argument 'n' has no type"),
+        ("clash_tools", "clash_tools.py:1: a built-in one has the name 'now' too; rename it, or leave the built-in"),
+        ("twice_tools", "twice_tools.py:3: one of good_tools has the name 'double' too; rename one of them"),
+    ],
+)
+def test_what_is_named_and_cannot_be_loaded_is_refused_with_its_line(plugins: Path, module: str, says: str) -> None:
+    with pytest.raises(ToolDefinitionError) as error:
+        load_tools(modules=f"good_tools,{module}")
+    told = str(error.value)
+    assert told.startswith(f"the tools of {module} cannot be loaded: ")
+    assert says in told
+    assert "\n" not in told
+
+
+def test_a_file_is_loaded_by_its_path_and_finds_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for folder, factor in (("a", 2), ("b", 3)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"neighbour_{folder}.py").write_text(f"FACTOR = {factor}\n")
+        text = (
+            f"from dataclasses import dataclass\nfrom micro_agent import tool\nfrom neighbour_{folder} import FACTOR\n"
+            f"@dataclass\nclass Count:\n    n: int\n"
+            f"@tool\ndef times_{folder}(count: Count) -> int:\n    return count.n * FACTOR\n"
+        )
+        (tmp_path / folder / "json.py").write_text(text)  # another file, and the standard library, have this name
+    tools = load_tools(modules=[str(tmp_path / "a/json.py"), str(tmp_path / "b/../b/json.py")])
+    assert list(tools) == ["calculator", "now", "times_a", "times_b"]
+    assert execute(tools["times_b"], {"count": {"n": 5}}).observation == 15
+    assert load_tools(modules=[str(tmp_path / "b/json.py")])["times_b"] is tools["times_b"]
+    assert sys.modules["json"] is json
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("from micro_agent import tool\ndef f(:\n", ":2: SyntaxError: invalid syntax"),
+        ("import no_such_library\n", ":1: ModuleNotFoundError: No module named 'no_such_library'"),
+        ("import json\n\njson.loads('{')\n", ":3: JSONDecodeError: "),
+        ("from micro_agent import tool\n\n@tool\ndef f(x): ...\n", ": tool 'f': argument 'x' has no type"),
+    ],
+)
+def test_a_fault_of_a_file_is_told_with_its_line_and_the_next_try_loads_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("mine.py").write_text(text)
+    with pytest.raises(ToolDefinitionError) as error:
+        load_tools(modules="./mine.py")
+    assert str(error.value).startswith("the tools of ./mine.py cannot be loaded: mine.py:")
+    assert says in str(error.value)
+    Path("mine.py").write_text("from micro_agent import tool\n@tool\ndef right(x: int) -> int: return x\n")
+    os.utime("mine.py", (1, 1))  # not the bytecode of the first one
+    assert "right" in load_tools(modules="./mine.py")
+
+
+def test_a_folder_and_what_is_no_python_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("TOOLS = {}")
+    with pytest.raises(ToolDefinitionError, match=r"it is a folder; name a \.py file"):
+        load_tools(modules=str(tmp_path))
+    with pytest.raises(ToolDefinitionError, match=r"not a Python file; its name must end with \.py"):
+        load_tools(modules=str(tmp_path / "text"))
 
 
 def test_entry_points_of_installed_packages_are_found(plugins: Path) -> None:
     info = plugins / "plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1.0\n", encoding="utf-8")
-    entries = "[micro_agent.tools]\na=good_tools:double\nb=lazy_tools:get_tools\nc=broken_tools\nd=half_tools:TOOLS\n"
-    (info / "entry_points.txt").write_text(entries, encoding="utf-8")
+    entries = ["a=good_tools:double", "b=lazy_tools:get_tools", "c=broken_tools", "d=half_tools:TOOLS",
+               "e=clash_tools:TOOLS"]  # fmt: skip
+    (info / "entry_points.txt").write_text("\n".join(["[micro_agent.tools]", *entries, ""]), encoding="utf-8")
     code = "import json; from micro_agent.tools import load_tools; print(json.dumps(list(load_tools())))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(plugins), *sys.path])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert json.loads(done.stdout) == ["calculator", "now", "double", "triple", "ok"]
     assert "tools of entry point 'c' (broken_tools) left out: RuntimeError: two lines" in done.stderr
+    assert "a tool of entry point 'd' (half_tools:TOOLS) left out: tool 'bad': argument 'n' has no type" in done.stderr
+    assert "tool 'now' of entry point 'e' (clash_tools:TOOLS) left out: the one of micro_agent wins" in done.stderr
 
 
 def shout(text: str) -> str:
