@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.messages import is_terminal, say
+from micro_agent.cli.messages import is_terminal
 from micro_agent.cli.options import (
     AskedMode,
     BaseUrl,
@@ -33,6 +33,7 @@ from micro_agent.cli.options import (
     tool_options,
     tools_of,
 )
+from micro_agent.cli.question import question_of
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
@@ -77,7 +78,7 @@ def ask(
     """Ask a question; tools are called as needed."""
     # A question on the command line goes before one in the environment.
     source = context.get_parameter_source("question")
-    asked = _question(text, None if text is not None and source and source.name == "ENVIRONMENT" else question)
+    asked = question_of(text, None if text is not None and source and source.name == "ENVIRONMENT" else question)
     from micro_agent.rules.limits import Limits
 
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
@@ -102,26 +103,6 @@ def ask(
         store, as_json=as_json, streamed=live,
         again=tool_options(tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
     )  # fmt: skip
-
-
-def _question(text: str | None, option: str | None) -> str:
-    from micro_agent.errors import ConfigurationError
-
-    if text is not None and option is not None:
-        raise ConfigurationError("there are two questions: give one, as an argument or with --question")
-    asked = option if text is None else text
-    if asked == "-" or (asked is None and not is_terminal(sys.stdin)):
-        raw = sys.stdin.buffer.read() if sys.stdin is not None else b""
-    else:
-        raw = (asked or "").encode("utf-8", "surrogateescape")
-    try:
-        decoded = raw.decode("utf-8-sig").strip()
-    except UnicodeDecodeError:
-        decoded = raw.decode("utf-8-sig", "replace").strip()
-        say("micro-agent: the question is not all UTF-8; what could not be read is asked as \ufffd")
-    if not decoded:
-        raise ConfigurationError('there is no question; try: micro-agent ask "What is 2*(3+5)?"')
-    return decoded
 
 
 def _tools(found: "Settings", *, utc: bool) -> "list[Tool]":

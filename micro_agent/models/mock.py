@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from dspy import LMError, lm15
 
+from micro_agent.attached import own_words
 from micro_agent.models import scope
 from micro_agent.models.identity import Traits
 from micro_agent.models.mock_everyday import NEXT_STEP, talk
@@ -55,6 +56,7 @@ class MockEngine(Traits):
             MockRefused: No rule fits the question, or the tool for it is not offered.
         """
         question, observed = _transcript(request)
+        question = own_words(question)
         if (told := talk(question)) is not None:
             return _response(_said(told, request), request)
         wanted = understood(question)

@@ -6,6 +6,7 @@ Numbers that only name something (versions, lines, ports, scores) are labels; te
 import re
 from typing import NamedTuple
 
+from micro_agent.attached import own_words
 from micro_agent.rules.words import Words
 
 # A longer question is a document with a request before or after it; its two ends are read.
@@ -66,7 +67,8 @@ Tokens = list[Token]
 
 
 def read(question: str, words: Words) -> list[Tokens]:
-    """The sentences of a question; of a long one those of its two ends. Linear in what is read."""
+    """The sentences of a question, without what is attached to it; of a long one those of its two ends. Linear."""
+    question = own_words(question)
     text = question if len(question) <= 2 * _END else f"{question[:_END]}\n{question[-_END:]}"
     text = _FEET.sub(r"\1 feet \2 inches ", text.translate(_TYPOGRAPHY))
     sentences: list[Tokens] = [[]]

@@ -65,7 +65,7 @@ def test_ollama_by_the_environment_with_a_question_from_a_pipe_that_is_not_all_u
         assert server.chats[0].path == "/api/chat"
         assert "What is 2*8, \ufffd?\nxxx" in server.messages(0)[-1]["content"]
     assert (done.code, done.out) == (0, "16 and half a pair: \\ud83d\n")
-    assert "the question is not all UTF-8" in done.err
+    assert "standard input is not all UTF-8" in done.err
     assert "OLLAMA_MODEL is not set: using scripted" in done.err
     assert cli.trace()["mode"] == "json"
 
