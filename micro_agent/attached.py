@@ -6,7 +6,7 @@ _ATTACHED = re.compile(r"\n\n<(stdin(?:-\d+)?)>\n.*\n</\1>\Z", re.DOTALL)
 
 
 def with_attached(question: str, text: str) -> str:
-    """The question, then the text between ``<stdin>`` and ``</stdin>``; the tag has a number where the text holds it."""
+    """The question, then the text between ``<stdin>`` and ``</stdin>``; where the text has such tags, numbered ones."""
     number, tag = 1, "stdin"
     while f"<{tag}>" in text or f"</{tag}>" in text:
         number += 1

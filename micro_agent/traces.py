@@ -118,6 +118,10 @@ class TraceStore:
         """The ids of the runs that have a trace, the one written last first."""
         return (path.stem for path in _newest_first(self.directory, ".jsonl") if _there(path, S_ISREG))
 
+    def open_ids(self) -> Iterator[str]:
+        """The ids of the runs that have a journal, the one written last first."""
+        return (path.stem for path in _newest_first(self.state_dir / "runs", ".journal"))
+
     def start(self, run: Run) -> Journal:
         """Make the journal of a new run and hold it. What the run has already (a fork's steps, say) is kept in it."""
         path = self._journal(run.id)

@@ -1,13 +1,17 @@
 """`micro-agent approve` and `micro-agent reject`: the word on the open question of a run, from any terminal."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from micro_agent.cli.messages import say
 from micro_agent.cli.options import TracesDir, option, settings, store_of
+from micro_agent.cli.run_ids import open_run_of
 
-_RunId = Annotated[str, typer.Argument(metavar="RUN_ID", show_default=False, help="The run that waits.")]
+if TYPE_CHECKING:
+    from micro_agent.traces import OpenRun
+
+_RunId = Annotated[str, typer.Argument(metavar="RUN_ID", show_default=False, help="The run that waits, or last.")]
 
 
 def approve(run_id: _RunId, traces_dir: TracesDir = None) -> None:
@@ -30,8 +34,13 @@ def _decide(run_id: str, decision: Literal["approve", "reject"], feedback: str |
     from micro_agent.replay import whole_call
 
     store = store_of(settings(), traces_dir)
+    run_id = open_run_of(store, run_id, _undecided, "no run waits for a decision")
     question = store.decide(run_id, decision, feedback=feedback)
     say(f"{whole_call(question['tool'], question['args'])}\n{question['reason']}")
     waits = any(run.id == run_id and run.busy for run in store.open_runs())
-    said = "The run goes on by itself." if waits else f"Go on with: micro-agent resume {run_id}"
+    said = "The run continues by itself." if waits else f"Resume it with: micro-agent resume {run_id}"
     say(f"The decision is on record: {decision}. {said}")
+
+
+def _undecided(run: "OpenRun") -> bool:
+    return run.status == "confirmation_required" and run.decision is None

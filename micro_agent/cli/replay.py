@@ -23,26 +23,28 @@ from micro_agent.cli.options import (
     store_of,
     tools_of,
 )
+from micro_agent.cli.run_ids import trace_of
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
     from micro_agent.replay import Verdict
     from micro_agent.run import Run
+    from micro_agent.traces import TraceStore
 
-_ANY = {"context", "path", "index", "as_json"}
+_ANY = {"context", "paths", "path", "traces_dir", "index", "as_json"}
 _TOOLS = {"tools", "no_builtin_tools", "no_required_tools"}
-_VERIFY = {"paths", "verify", "live_tools"} | _TOOLS
+_VERIFY = {"verify", "live_tools"} | _TOOLS
 _FORK = {
     "fork_at", "provider", "model", "base_url", "mode", "max_steps", "max_time", "max_cost", "max_bytes", "approve",
-    "traces_dir", "stream", *_TOOLS,
+    "stream", *_TOOLS,
 }  # fmt: skip
 
 
 def replay(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="PATH", show_default=False, help="With --verify: traces, folders of them."),
+        list[str] | None,
+        typer.Argument(metavar="ID|PATH", show_default=False, help="A run: ID, last or a trace; more with --verify."),
     ] = None,
     path: Annotated[
         Path | None, option("--path", metavar="FILE", env="MICRO_AGENT_TRACE", help="A trace: traces/ID.jsonl.")
@@ -83,17 +85,20 @@ def replay(
 
     _check(context, verify=verify, forks=fork_at is not None)
     found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    store = store_of(found, traces_dir)
+    named = [trace_of(store, name) for name in paths or ()] or ([] if path is None else [path])
     if verify:
-        _verify(found, paths or ([] if path is None else [path]), index, live_tools=live_tools, as_json=as_json)
-    if path is None:
-        raise ConfigurationError("no run is named: give its trace with --path traces/ID.jsonl")
-    run = record_of(path, index)
+        _verify(found, named, index, live_tools=live_tools, as_json=as_json)
+    if len(named) != 1:
+        told = "name the run" if not named else "name one run"
+        raise ConfigurationError(f"{told}: its ID, last, or the path of its trace")
+    run = record_of(named[0], index)
     if fork_at is not None:
         limits = {"max_steps": max_steps, "max_time": max_time, "max_cost": max_cost, "max_bytes": max_bytes}
         wanted = {"provider": provider, "model": model, "base_url": base_url, "mode": mode and mode.value}
         _fork(
             found, run, fork_at, wanted, {name: limit for name, limit in limits.items() if limit is not None},
-            approve=approve and approve.value, traces_dir=traces_dir, stream=stream, as_json=as_json,
+            approve=approve and approve.value, store=store, stream=stream, as_json=as_json,
         )  # fmt: skip
     elif as_json:
         print_json(run)
@@ -112,9 +117,8 @@ def _check(context: typer.Context, *, verify: bool, forks: bool) -> None:
         source = context.get_parameter_source(parameter.name or "")
         if source is None or source.name != "COMMANDLINE" or parameter.name in fits:
             continue
-        named = parameter.opts[-1] if parameter.param_type_name == "option" else "PATH"
         with_ = "--verify" if parameter.name in _VERIFY else "--fork-at"
-        raise ConfigurationError(f"{named} goes with {with_}; a run is shown with --path FILE alone")
+        raise ConfigurationError(f"{parameter.opts[-1]} goes with {with_}; to show a run, name it and nothing else")
 
 
 def _verify(found: "Settings", paths: list[Path], index: int, *, live_tools: bool, as_json: bool) -> None:
@@ -150,7 +154,7 @@ def _plain(verdict: "Verdict") -> dict[str, Any]:
 
 def _fork(
     found: "Settings", run: "Run", at: int, wanted: dict[str, str | None], limits: dict[str, float], *,
-    approve: Any, traces_dir: Path | None, stream: bool, as_json: bool,
+    approve: Any, store: "TraceStore", stream: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
@@ -159,7 +163,7 @@ def _fork(
     from micro_agent.rules.limits import limits_of
 
     offered = tools_of(found)
-    store, live = store_of(found, traces_dir), stream and not as_json
+    live = stream and not as_json
     mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
     agent = MicroAgent(
         tools=list(offered.values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found), traces=store,

@@ -21,6 +21,7 @@ from micro_agent.cli.options import (
     tool_options,
     tools_of,
 )
+from micro_agent.cli.run_ids import open_run_of
 
 if TYPE_CHECKING:
     from micro_agent.run import Run
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def resume(
-    run_id: Annotated[str | None, typer.Argument(metavar="ID", show_default=False, help="The run.")] = None,
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="ID", show_default=False, help="The run: its ID or how it begins, or last.")
+    ] = None,
     last: Annotated[bool, option("--last", env="MICRO_AGENT_LAST", help="The latest open run.")] = False,
     show: Annotated[bool, option("--list", env="MICRO_AGENT_LIST", help="List the open runs.")] = False,
     approve: Confirmations = None,
@@ -50,7 +53,8 @@ def resume(
     if show:
         _list(store, as_json=as_json)
         return
-    run = store.peek(run_id or _last(store))
+    none = "no run waits to be resumed; micro-agent resume --list shows what is open"
+    run = store.peek(open_run_of(store, run_id or "last", lambda run: not run.busy and run.question is not None, none))
     offered = tools_of(found)
     _require(run, offered)
     from micro_agent import MicroAgent
@@ -83,15 +87,6 @@ def _require(run: "Run", offered: "dict[str, Tool]") -> None:
         raise ConfigurationError(f"{told}; resume it with the --tools that it was asked with")
     if run.digests.get("tools", now := digest(offered)) != now:
         say("The tools are not those that the run began with; the model is offered those of now.")
-
-
-def _last(store: "TraceStore") -> str:
-    from micro_agent.errors import RunNotFound
-
-    for run in store.open_runs():
-        if not run.busy and run.question is not None:
-            return run.id
-    raise RunNotFound("no run waits to be resumed; micro-agent resume --list shows what is open")
 
 
 def _list(store: "TraceStore", *, as_json: bool) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import Json, TracesDir, option, settings, store_of
+from micro_agent.cli.run_ids import run_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,14 +42,17 @@ def list_runs(
 
 @app.command()
 def show(
-    run_id: Annotated[str, typer.Argument(metavar="ID", show_default=False, help="The run.")],
+    run_id: Annotated[
+        str, typer.Argument(metavar="ID", show_default=False, help="The run: its ID or how it begins, or last.")
+    ],
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
     """Show one run, as `replay` does."""
     from micro_agent.replay import describe
 
-    run = store_of(settings(), traces_dir).load(run_id)
+    store = store_of(settings(), traces_dir)
+    run = store.load(run_id_of(store, run_id))
     if as_json:
         print_json(run)
     else:
@@ -70,7 +74,7 @@ def stats(traces_dir: TracesDir = None, as_json: Json = False) -> None:
 
 @app.command()
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", show_default=False, help="A run: its ID, or a trace file.")],
+    a: Annotated[str, typer.Argument(metavar="A", show_default=False, help="A run: ID, last, or a trace file.")],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="Another one.")],
     traces_dir: TracesDir = None,
     as_json: Json = False,
@@ -91,7 +95,7 @@ def _run(store: "TraceStore", named: str) -> "Run":
     """The latest record of a run, by its id or by the path of a trace."""
     from micro_agent.replay import record_of
 
-    return record_of(named) if "/" in named or "." in named else store.load(named)
+    return record_of(named) if "/" in named or "." in named else store.load(run_id_of(store, named))
 
 
 def _runs(store: "TraceStore") -> "Iterator[Run]":

@@ -74,7 +74,7 @@ def test_a_person_at_the_terminal_is_asked(cli: "Cli", run_id: RunId):
         assert (elsewhere.code, elsewhere.err) == (
             0,
             'delete {"path": "d"}\nThis tool asks for confirmation.\n'
-            "The decision is on record: approve. The run goes on by itself.\n",
+            "The decision is on record: approve. The run continues by itself.\n",
         )  # fmt: skip
         terminal.until("approve: decided elsewhere")
         terminal.until(PROMPT)
@@ -101,7 +101,7 @@ def test_without_a_terminal_the_run_pauses_and_takes_decisions_from_other_proces
         assert 'Waits for confirmation of: delete {"path": "a"}\n' in cli("traces", "show", ident).out
         approved = cli("approve", ident)
         assert (approved.code, approved.out) == (0, "")
-        assert f"approve. Go on with: micro-agent resume {ident}\n" in approved.err
+        assert f"approve. Resume it with: micro-agent resume {ident}\n" in approved.err
         again = cli("reject", ident)
         assert (again.code, again.err) == (
             1,

@@ -97,10 +97,10 @@ def test_secrets_are_masked_in_what_is_printed(
         (["--verify"], "nothing is named to verify"),
         (["--verify", "empty"], "no *.jsonl in the folder empty"),
         (["--verify", "x", "--fork-at", "1"], "--verify and --fork-at are two things"),
-        (["x.jsonl"], "PATH goes with --verify"),
+        (["x.jsonl", "y.jsonl"], "name one run: its ID, last, or the path of its trace"),
         (["--path", "x", "--live-tools"], "--live-tools goes with --verify"),
         (["--path", "x", "--model", "m"], "--model goes with --fork-at"),
-        (["--fork-at", "1"], "give its trace with --path"),
+        (["--fork-at", "1"], "name the run: its ID, last, or the path of its trace"),
         (["--verify", "x", "--model", "m"], "--model goes with --fork-at"),
     ],
 )
