@@ -42,19 +42,20 @@ class MicroAgent(dspy.Module):
         confirm: What happens when a tool asks for confirmation: ``pause`` the run, ``never`` (the model is told),
             ``all`` (approved unseen), or a function that takes the question and returns an `Approval`.
         settings: Prices, paths and bounds; ``None`` reads the environment.
+        system: A task or persona, added to the instructions in the system prompt; it is kept in each run's record.
     """
 
     def __init__(
         self, tools: Sequence[Any] | None = None, lm: dspy.LM | None = None, mode: Wanted = "auto",
         rules: Sequence[Rule] | None = None, limits: Limits | None = None, traces: TraceStore | None = None, *,
         demos: str | Path | list[dict[str, Any]] | None = None, confirm: Confirmation = "pause",
-        settings: Settings | None = None,
+        settings: Settings | None = None, system: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
         chosen = list(default_rules() if rules is None else rules)
         given = given_demos(demos, settings)
-        self._setup = Setup(toolset(tools), mode, chosen, limits or Limits(), traces, confirm, settings, given)
+        self._setup = Setup(toolset(tools), mode, chosen, limits or Limits(), traces, confirm, settings, given, system)
         compiled = given.compiled
         self.lm = lm
         for known in filter(None, (lm, dspy.settings.lm)):

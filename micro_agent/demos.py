@@ -98,6 +98,11 @@ def instructions() -> str:
     return _prompts()["instructions"].strip()
 
 
+def with_system(instructions: str, system: str | None) -> str:
+    """The instructions with a task or persona of the user's behind them, if there is one."""
+    return f"{instructions}\n\n{system}" if system else instructions
+
+
 def json_form() -> str:
     """The text that tells a model in JSON mode what a decision looks like."""
     return _prompts()["json_form"].strip()

@@ -11,7 +11,7 @@ from dspy.dsp.utils.settings import main_thread_config
 from micro_agent.adapter import DecisionAdapter
 from micro_agent.call_ids import with_ids
 from micro_agent.context import Window
-from micro_agent.demos import demos_for, instructions
+from micro_agent.demos import demos_for, instructions, with_system
 from micro_agent.effects import Planned, Trimmed
 from micro_agent.given_demos import Given
 from micro_agent.models.bodies import reply_from_failure
@@ -53,6 +53,7 @@ class Planner:
     mode: Mode
     given: Given
     price: Price | None = None
+    system: str | None = None
     _tries: Tries = field(default_factory=Tries)
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -91,7 +92,7 @@ class Planner:
         names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
         wire = NativeWire(names, traits.schemas) if native else JsonWire(traits.schemas, traits.schema_in_prompt)
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
-        self._adapter.page.open(self._signature.instructions, self._demos)
+        self._adapter.page.open(with_system(self._signature.instructions, self.system), self._demos)
 
     def _held(self) -> dict[str, Any]:
         """The settings of the model and of the predictor."""

@@ -117,6 +117,7 @@ class Run(_Data):
     id: str = Field(default_factory=new_id, pattern=r"^[0-9a-f]{32}$")
     ts: str = Field(default_factory=utc_now)
     question: str
+    system: str | None = None  # a task or persona that was added to the instructions
     steps: list[Step] = Field(default_factory=list[Step])
     answer: str | None = None
     model_answer: str | None = None

@@ -10,6 +10,7 @@ from typing import Any, Self
 from micro_agent.callbacks import told
 from micro_agent.cancel import Cancel
 from micro_agent.context import reserve_of
+from micro_agent.demos import with_system
 from micro_agent.effects import Approval
 from micro_agent.errors import RunNotFound
 from micro_agent.given_demos import Given
@@ -45,6 +46,7 @@ class Setup:
     settings: Settings
     given: Given
     """The demos that the agent began with."""
+    system: str | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -56,7 +58,7 @@ class Setup:
         """Open a session for a run that begins; with ``emit``, answer text is streamed."""
         held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
-        run.base_url = getattr(traits_of(lm), "base_url", None)
+        run.base_url, run.system = getattr(traits_of(lm), "base_url", None), self.system or None
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         run.limits, run.digests = dict(vars(held)), self._digests(predict, lm, run.mode)
         if length is not None:
@@ -98,7 +100,8 @@ class Setup:
         self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None
     ) -> Session:
         price = price_of(lm, self.settings)
-        planner = Planner(predict, lm, list(self.tools.values()), run.mode or "native", self.given, price)
+        tools = list(self.tools.values())
+        planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system)
         return Session(
             AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
@@ -110,13 +113,11 @@ class Setup:
 
     @cached_property
     def _rules_digest(self) -> str:
-        return _sha256(
-            [getattr(rule, "__module__", "") + "." + getattr(rule, "__qualname__", repr(rule)) for rule in self.rules]
-        )
+        return _sha256([f"{getattr(r, '__module__', '')}.{getattr(r, '__qualname__', repr(r))}" for r in self.rules])
 
     def _digests(self, predict: Any, lm: Any, mode: Mode) -> dict[str, str]:
         signature, shown = self.given.shown(predict, lm, mode)
-        demos = [signature.instructions, [dict(demo) for demo in shown], self.given.bare]
+        demos = [with_system(signature.instructions, self.system), list(map(dict, shown)), self.given.bare]
         return {"tools": self._tools_digest, "rules": self._rules_digest, "demos": _sha256(demos)}
 
 

@@ -11,7 +11,7 @@ from micro_agent.cli.messages import log_from, mask_the_rest, say
 
 app = typer.Typer(
     name="micro-agent",
-    help="An agent for small local models. The answer goes to standard output, everything else to standard error.",
+    help="An agent for small local models. Answers go to standard output, everything else to standard error.",
     epilog="Exit codes: 0 answered, 1 failed, 2 usage or settings, 3 stopped, 4 waiting for confirmation, "
     "100 an eval under its threshold, 130 interrupted.",
     no_args_is_help=True,

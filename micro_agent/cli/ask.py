@@ -17,14 +17,18 @@ from micro_agent.cli.options import (
     MaxCost,
     MaxSteps,
     MaxTime,
+    MaxTokens,
     Mode,
     Model,
     NoBuiltinTools,
     NoRequiredTools,
     Provider,
+    System,
+    Think,
     Tools,
     TracesDir,
     UseToolCalls,
+    check_think,
     mode_for,
     option,
     rules_of,
@@ -34,6 +38,7 @@ from micro_agent.cli.options import (
     tools_of,
 )
 from micro_agent.cli.question import question_of
+from micro_agent.cli.waiting import sign_of_life
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
@@ -42,23 +47,28 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
-    "TRACES_DIR. Models and servers: OPENAI_API_KEY, OPENAI_MODEL, OPENAI_BASE_URL, OLLAMA_HOST, OLLAMA_MODEL, "
-    "LITELLM_MODEL. A question that begins with a dash goes behind -- at the end."
+    "TRACES_DIR, TOOLS_MODULES, MAX_TOKENS, OLLAMA_THINK. Models and servers: OPENAI_API_KEY, OPENAI_MODEL, "
+    "OPENAI_BASE_URL, OLLAMA_HOST, OLLAMA_MODEL, LITELLM_MODEL. Put a question that begins with a dash after --. "
+    "Piped text is attached to the question."
 )
 
 
 def ask(
     context: typer.Context,
     text: Annotated[
-        str | None, typer.Argument(metavar="QUESTION|-", show_default=False, help="The question; - reads a pipe.")
+        str | None,
+        typer.Argument(metavar="QUESTION|-", show_default=False, help="The question; - reads it from a pipe."),
     ] = None,
     question: Annotated[
         str | None, option(metavar="Q", env="MICRO_AGENT_QUESTION", help="The question, as an option.")
     ] = None,
-    utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="The clock tool always answers in UTC.")] = False,
+    utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="Make the clock tool answer in UTC.")] = False,
+    system: System = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
+    max_tokens: MaxTokens = None,
+    think: Think = None,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -73,16 +83,20 @@ def ask(
     approve: Confirmations = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
-    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it comes.")] = False,
+    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it arrives.")] = False,
 ) -> None:
-    """Ask a question; tools are called as needed."""
+    """Ask a question; the model calls tools as needed."""
     # A question on the command line goes before one in the environment.
     source = context.get_parameter_source("question")
     asked = question_of(text, None if text is not None and source and source.name == "ENVIRONMENT" else question)
+    context.with_resource(sign_of_life(wanted=not as_json))
     from micro_agent.rules.limits import Limits
 
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
+        think=think,
+    )  # fmt: skip
     offered = _tools(found, utc=utc)
     from micro_agent import MicroAgent, configure_lm
     from micro_agent.cli import outcome
@@ -91,9 +105,10 @@ def ask(
     store = store_of(found, traces_dir)
     confirm = confirmer(approve.value if approve else None)
     lm = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
+    check_think(think, lm)
     agent = MicroAgent(
         tools=offered, lm=lm, mode=mode_for(found, mode, use_tool_calls), rules=rules_of(found), limits=limits,
-        traces=store, settings=found, confirm=confirm, demos=demos,
+        traces=store, settings=found, confirm=confirm, demos=demos, system=system,
     )  # fmt: skip
     live = stream and not as_json
     on_event = outcome.Printer() if live else None

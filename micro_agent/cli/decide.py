@@ -1,4 +1,4 @@
-"""`micro-agent approve` and `micro-agent reject`: the word on the open question of a run, from any terminal."""
+"""`micro-agent approve` and `micro-agent reject`: the decision on a call that a run waits on, from any terminal."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,22 +11,24 @@ from micro_agent.cli.run_ids import open_run_of
 if TYPE_CHECKING:
     from micro_agent.traces import OpenRun
 
-_RunId = Annotated[str, typer.Argument(metavar="RUN_ID", show_default=False, help="The run that waits, or last.")]
+_RunId = Annotated[
+    str, typer.Argument(metavar="RUN_ID", show_default=False, help="Run ID, the first digits of one, or last.")
+]
 
 
 def approve(run_id: _RunId, traces_dir: TracesDir = None) -> None:
-    """Approve the call that a run asks about."""
+    """Approve the call that a run is waiting on."""
     _decide(run_id, "approve", None, traces_dir)
 
 
 def reject(
     run_id: _RunId,
     feedback: Annotated[
-        str | None, option(metavar="TEXT", env="MICRO_AGENT_FEEDBACK", help="Told to the model.")
+        str | None, option(metavar="TEXT", env="MICRO_AGENT_FEEDBACK", help="Reason, passed on to the model.")
     ] = None,
     traces_dir: TracesDir = None,
 ) -> None:
-    """Refuse the call that a run asks about."""
+    """Reject the call that a run is waiting on."""
     _decide(run_id, "reject", feedback, traces_dir)
 
 

@@ -39,12 +39,12 @@ def doctor(
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     timeout: Annotated[
-        float, option(metavar="S", env="MICRO_AGENT_DOCTOR_TIMEOUT", help="Seconds for each question to the server.")
+        float, option(metavar="S", env="MICRO_AGENT_DOCTOR_TIMEOUT", help="Timeout of each request, in seconds.")
     ] = 30.0,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
-    """Look at server, model and folders, with three tiny calls, and say what to do. Exit 1 if something fails."""
+    """Check server, model and directories, with three tiny model calls. Exits with 1 if a check fails."""
     from micro_agent.doctor import examine
     from micro_agent.models.target import Target, provider_named
 

@@ -44,15 +44,20 @@ def run(
     n: Annotated[int | None, option("--n", metavar="N", env="MICRO_AGENT_N", help="Draw so many tasks.", min=1)] = None,
     tag: Annotated[list[str] | None, option(metavar="T", env="MICRO_AGENT_TAG", help="Tasks with this tag.")] = None,
     seed: Annotated[int | None, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and model.")] = None,
-    epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Ask each so often.", min=1)] = 1,
-    concurrency: Annotated[int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Tasks at once.", min=1)] = 4,
+    epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
+    concurrency: Annotated[
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel.", min=1)
+    ] = 4,
     rubrics: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_RUBRICS", help="[rubrics.yaml beside the tasks]")
     ] = None,
     limit_cost: Annotated[
-        float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
+        float | None,
+        option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Cost limit of the whole eval, in US dollars."),
     ] = None,
-    timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
+    timeout: Annotated[
+        float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Time limit per task, in seconds.")
+    ] = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
@@ -67,16 +72,17 @@ def run(
         Path | None, option(metavar="FILE", env="MICRO_AGENT_OUT", help="[evals/results/TIME-ID.jsonl]")
     ] = None,
     resume: Annotated[
-        Path | None, option(metavar="FILE", env="MICRO_AGENT_RESUME", help="Go on with a result file.")
+        Path | None, option(metavar="FILE", env="MICRO_AGENT_RESUME", help="Resume a result file.")
     ] = None,
     retry_errors: Annotated[
-        bool, option("--retry-errors", env="MICRO_AGENT_RETRY_ERRORS", help="Ask failed ones again.")
+        bool, option("--retry-errors", env="MICRO_AGENT_RETRY_ERRORS", help="Rerun trials that failed.")
     ] = False,
     threshold: Annotated[
-        float | None, option(metavar="R", env="MICRO_AGENT_THRESHOLD", help="Success wanted, 0 to 1.")
+        float | None, option(metavar="R", env="MICRO_AGENT_THRESHOLD", help="Required success rate, 0 to 1.")
     ] = None,
     faults: Annotated[
-        float | None, option(metavar="R", env="MICRO_AGENT_FAULTS", help="Ask again, this share of replies damaged.")
+        float | None,
+        option(metavar="R", env="MICRO_AGENT_FAULTS", help="Run again with this share of replies damaged."),
     ] = None,
     traces_dir: Annotated[
         Path | None, option(metavar="DIR", env="MICRO_AGENT_TRACES_DIR", help="Where runs are written [FILE.traces].")
@@ -100,7 +106,7 @@ def run(
         plans = eval_plan.made(out, asked, found)
     else:
         if out is not None:
-            raise ConfigurationError("--resume goes on in its own file: leave --out out")
+            raise ConfigurationError("--resume continues its own file: leave out --out")
         plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
     eval_run.report(plans, bounds, found, traces_dir, as_json=as_json)
 

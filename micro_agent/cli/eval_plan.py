@@ -86,6 +86,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             "llm_timeout": found.llm_timeout, "version": __version__,
             "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
+            **({} if found.ollama_think is None else {"think": found.ollama_think}),
             **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip
@@ -136,6 +137,7 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
             update={
                 "llm_timeout": header.settings["llm_timeout"],
                 "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
+                "ollama_think": header.settings.get("think"),
                 "micro_agent_no_required_tools": header.settings.get("no_required_tools", False),
             }
         )

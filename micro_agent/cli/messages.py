@@ -9,19 +9,22 @@ from typing import Any, TextIO
 
 import typer
 
+from micro_agent.cli.waiting import printing
 from micro_agent.printable import printable, printable_json
 
 
 def say(line: str) -> None:
     """Print a line on standard error; control characters in it are shown as what they are."""
-    typer.echo(printable(masked(line)), err=True)
+    with printing():
+        typer.echo(printable(masked(line)), err=True)
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
     """Print a result on standard output: as it is for a program, safe to look at on a terminal."""
     text = masked(text)
     # By default typer cuts escape sequences out of what goes to a program.
-    typer.echo((printable(text) if is_terminal(sys.stdout) else text) + end, nl=False, color=True)
+    with printing(ends_line=(text + end).endswith("\n")):
+        typer.echo((printable(text) if is_terminal(sys.stdout) else text) + end, nl=False, color=True)
 
 
 def print_json(data: Any) -> None:

@@ -64,21 +64,26 @@ def optimize(
     from_traces: Annotated[
         str | None, option(metavar="GLOB", env="MICRO_AGENT_FROM_TRACES", help="Learn from recorded runs too.")
     ] = None,
-    seed: Annotated[int, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and split.")] = 0,
-    held_out: Annotated[float, option(metavar="R", env="MICRO_AGENT_HELD_OUT", help="Share that only judges.")] = 0.5,
-    max_demos: Annotated[int, option(metavar="K", env="MICRO_AGENT_MAX_DEMOS", help="Demos at most.", min=1)] = 4,
+    seed: Annotated[int, option(metavar="S", env="MICRO_AGENT_SEED", help="Seed for sampling and splitting.")] = 0,
+    held_out: Annotated[
+        float, option(metavar="R", env="MICRO_AGENT_HELD_OUT", help="Share of tasks held out for judging.")
+    ] = 0.5,
+    max_demos: Annotated[
+        int, option(metavar="K", env="MICRO_AGENT_MAX_DEMOS", help="Maximum number of demos.", min=1)
+    ] = 4,
     candidates: Annotated[
-        int, option(metavar="K", env="MICRO_AGENT_CANDIDATES", help="random: sets tried.", min=1)
+        int, option(metavar="K", env="MICRO_AGENT_CANDIDATES", help="random: demo sets to try.", min=1)
     ] = 6,
     max_metric_calls: Annotated[
-        int, option(metavar="K", env="MICRO_AGENT_MAX_METRIC_CALLS", help="gepa: runs, roughly.", min=1)
+        int, option(metavar="K", env="MICRO_AGENT_MAX_METRIC_CALLS", help="gepa: approximate budget of runs.", min=1)
     ] = 60,
     reflection_model: Annotated[
-        str | None, option(metavar="M", env="MICRO_AGENT_REFLECTION_MODEL", help="gepa: who rewrites [the model].")
+        str | None,
+        option(metavar="M", env="MICRO_AGENT_REFLECTION_MODEL", help="gepa: model that rewrites [the same model]."),
     ] = None,
-    epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Ask each so often.", min=1)] = 1,
+    epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
-        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out tasks at once.", min=1)
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out trials run in parallel.", min=1)
     ] = 4,
     provider: Provider = None,
     model: Model = None,
@@ -90,15 +95,17 @@ def optimize(
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     max_steps: MaxSteps = 6,
-    timeout: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Seconds a task.")] = None,
+    timeout: Annotated[
+        float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Time limit per task, in seconds.")
+    ] = None,
     limit_cost: Annotated[
-        float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Dollars at most, in all.")
+        float | None, option(metavar="USD", env="MICRO_AGENT_LIMIT_COST", help="Cost limit of it all, in US dollars.")
     ] = None,
     allow_equal: Annotated[
         bool, option("--allow-equal", env="MICRO_AGENT_ALLOW_EQUAL", help="Save also what is not worse.")
     ] = False,
     force: Annotated[bool, option("--force", env="MICRO_AGENT_FORCE", help="Save also what is worse.")] = False,
-    resume: Annotated[bool, option("--resume", env="MICRO_AGENT_OPTIMIZE_RESUME", help="Go on after a kill.")] = False,
+    resume: Annotated[bool, option("--resume", env="MICRO_AGENT_OPTIMIZE_RESUME", help="Resume after a kill.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make demos from some tasks, and save them if others get better."""

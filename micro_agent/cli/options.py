@@ -42,51 +42,63 @@ def option(
     )  # fmt: skip
 
 
-def _typed(context: typer.Context, parameter: typer.CallbackParam, value: list[str] | None) -> list[str] | None:
-    """What was typed. The variable is read with the other settings: it has commas, and may stand in ``.env``."""
+def _typed(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+    """What was typed, else ``None``: the variable is read with the other settings, as it may stand in ``.env`` too."""
     source = context.get_parameter_source(parameter.name or "")
     return value if source is not None and source.name == "COMMANDLINE" else None
 
 
-TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help="Where runs are written [traces].")]
-Json = Annotated[bool, option("--json", env="MICRO_AGENT_JSON", help="Print JSON, for programs.")]
+TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help="Directory for traces [traces].")]
+Json = Annotated[bool, option("--json", env="MICRO_AGENT_JSON", help="Print JSON.")]
 Confirmations = Annotated[
     Approve | None,
-    option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [on a terminal ask, else pause]."),
+    option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [ask on a terminal, else pause]."),
 ]
 Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm or mock.")]
-Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="The model to ask.")]
-BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="The server, if not the usual.")]
+Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="Model name.")]
+BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="URL of the server.")]
 
 Tools = Annotated[
     list[str] | None,
-    option("--tools", metavar="FILE.py|MODULE", env="TOOLS_MODULES", help="Your own tools; repeatable.",
+    option("--tools", metavar="FILE.py|MODULE", env="TOOLS_MODULES", help="Load tools from it; repeatable.",
            callback=_typed),
 ]  # fmt: skip
 NoBuiltinTools = Annotated[
-    bool, option("--no-builtin-tools", env="MICRO_AGENT_NO_BUILTIN_TOOLS", help="Without calculator and now.")
+    bool, option("--no-builtin-tools", env="MICRO_AGENT_NO_BUILTIN_TOOLS", help="Leave out calculator and now.")
 ]
 NoRequiredTools = Annotated[
-    bool, option("--no-required-tools", env="MICRO_AGENT_NO_REQUIRED_TOOLS", help="Do not insist on these two.")
+    bool, option("--no-required-tools", env="MICRO_AGENT_NO_REQUIRED_TOOLS", help="Accept answers that skip these two.")
+]
+
+System = Annotated[
+    str | None, option(metavar="TEXT", env="MICRO_AGENT_SYSTEM", help="Task or persona for the system prompt.")
+]
+MaxTokens = Annotated[
+    int | None, option(metavar="N", env="MAX_TOKENS", help="Token limit of each reply [1024].", min=1, callback=_typed)
+]
+Think = Annotated[
+    bool | None,
+    option("--think/--no-think", env="OLLAMA_THINK", help="Turn thinking on or off (Ollama).", callback=_typed),
 ]
 
 AskedMode = Annotated[
-    Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (decisions).")
+    Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (JSON decisions).")
 ]
 UseToolCalls = Annotated[
-    bool | None, option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="Native or json.")
+    bool | None,
+    option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="The same as --mode native or json."),
 ]
 Demos = Annotated[
     Path | None, option(metavar="FILE", env="MICRO_AGENT_DEMOS", help="Demos to show, of whatever model and mode.")
 ]
 Fallback = Annotated[
-    bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Another provider if need be.")
+    bool | None, option("--fallback/--no-fallback", env="LLM_FALLBACK", help="Whether another provider may stand in.")
 ]
-MaxSteps = Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Decisions at most.")]
-MaxTime = Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Seconds at most.")]
-MaxCost = Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Dollars at most.")]
+MaxSteps = Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Step limit.")]
+MaxTime = Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Time limit, in seconds.")]
+MaxCost = Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Cost limit, in US dollars.")]
 MaxBytes = Annotated[
-    int, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="Bytes of replies and results at most.")
+    int, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="Size limit of replies and results, in bytes.")
 ]
 
 
@@ -99,8 +111,9 @@ def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wan
 
 
 def settings(
-    *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False
-) -> "Settings":
+    *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False,
+    max_tokens: int | None = None, think: bool | None = None,
+) -> "Settings":  # fmt: skip
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
 
     Options that are given go before them.
@@ -113,10 +126,10 @@ def settings(
     found = load_settings(env_file=".env")
     log_from(found.micro_agent_log)
     given = {
-        "tools_modules": tuple(tools or ()), "micro_agent_no_builtin_tools": no_builtin_tools,
-        "micro_agent_no_required_tools": no_required_tools,
+        "tools_modules": tuple(tools or ()) or None, "micro_agent_no_builtin_tools": no_builtin_tools or None,
+        "micro_agent_no_required_tools": no_required_tools or None, "max_tokens": max_tokens, "ollama_think": think,
     }  # fmt: skip
-    return found.having(**{name: value for name, value in given.items() if value})
+    return found.having(**{name: value for name, value in given.items() if value is not None})
 
 
 def store_of(found: "Settings", traces_dir: Path | None) -> "TraceStore":
@@ -136,6 +149,19 @@ def measured_model(found: "Settings", provider: str | None, model: str | None, b
 
     strict = found.model_copy(update={"llm_fallback": False if found.llm_fallback is False else None})
     return configure_lm(provider, model, base_url, settings=strict)
+
+
+def check_think(think: bool | None, lm: Any) -> None:
+    """Refuse ``--think`` where it would have no effect.
+
+    Raises:
+        ConfigurationError: It was typed, and another than Ollama is asked.
+    """
+    from micro_agent.errors import ConfigurationError
+    from micro_agent.models.identity import provider_of
+
+    if think is not None and (provider := provider_of(lm)) != "ollama":
+        raise ConfigurationError(f"--think and --no-think go with Ollama; the provider is {provider}")
 
 
 def tools_of(found: "Settings") -> "dict[str, Tool]":

@@ -8,6 +8,7 @@ from typing import Literal
 import typer
 
 from micro_agent.cli.messages import is_terminal, say
+from micro_agent.cli.waiting import printing
 from micro_agent.effects import Approval, Question
 from micro_agent.errors import ConfigurationError
 from micro_agent.replay import whole_call
@@ -36,12 +37,18 @@ def agreed(question: str) -> bool:
     """Whether the person at the terminal says yes; without a terminal nobody does."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return False
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    typer.echo(f"{question} [y]es, [n]o: ", err=True, nl=False)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    with printing():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        typer.echo(f"{question} [y]es, [n]o: ", err=True, nl=False)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _ask(question: Question) -> Approval:
+    with printing():
+        return _asked(question)
+
+
+def _asked(question: Question) -> Approval:
     say(f"{whole_call(question.tool, question.args)}\n{question.reason}")
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is not an answer to it
     while True:

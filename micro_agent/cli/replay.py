@@ -1,4 +1,4 @@
-"""`micro-agent replay`: a recorded run shown, proved against today's loop, or gone on with from one of its steps."""
+"""`micro-agent replay`: a recorded run shown, verified against today's loop, or continued from one of its steps."""
 
 import sys
 from collections import Counter
@@ -24,6 +24,7 @@ from micro_agent.cli.options import (
     tools_of,
 )
 from micro_agent.cli.run_ids import trace_of
+from micro_agent.cli.waiting import sign_of_life
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
@@ -44,39 +45,43 @@ def replay(
     context: typer.Context,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID|PATH", show_default=False, help="A run: ID, last or a trace; more with --verify."),
+        typer.Argument(metavar="ID|PATH", show_default=False, help="Run ID, last, or a trace; several with --verify."),
     ] = None,
     path: Annotated[
-        Path | None, option("--path", metavar="FILE", env="MICRO_AGENT_TRACE", help="A trace: traces/ID.jsonl.")
+        Path | None, option("--path", metavar="FILE", env="MICRO_AGENT_TRACE", help="A trace file.")
     ] = None,
-    index: Annotated[int, option(metavar="K", env="MICRO_AGENT_INDEX", help="Which record; -1 is the latest.")] = -1,
+    index: Annotated[
+        int, option(metavar="K", env="MICRO_AGENT_INDEX", help="Which record of the trace; -1 is the latest.")
+    ] = -1,
     verify: Annotated[
-        bool, option("--verify", env="MICRO_AGENT_VERIFY", help="Drive PATHs through today's loop, and compare.")
+        bool, option("--verify", env="MICRO_AGENT_VERIFY", help="Replay runs through today's loop, and compare.")
     ] = False,
     live_tools: Annotated[
-        bool, option("--live-tools", env="MICRO_AGENT_LIVE_TOOLS", help="Run read-only tools anew, and compare.")
+        bool, option("--live-tools", env="MICRO_AGENT_LIVE_TOOLS", help="Rerun read-only tools, and compare.")
     ] = False,
     fork_at: Annotated[
-        int | None, option(metavar="K", env="MICRO_AGENT_FORK_AT", help="Go on live behind step K, as a new run.")
+        int | None, option(metavar="K", env="MICRO_AGENT_FORK_AT", help="Continue live after step K, as a new run.")
     ] = None,
     provider: Annotated[
-        str | None, option(metavar="P", env="MICRO_AGENT_FORK_PROVIDER", help="Its provider, if another.")
+        str | None, option(metavar="P", env="MICRO_AGENT_FORK_PROVIDER", help="Provider of the fork.")
     ] = None,
     model: Annotated[str | None, option(metavar="M", env="MICRO_AGENT_FORK_MODEL", help="Its model.")] = None,
     base_url: Annotated[str | None, option(metavar="U", env="MICRO_AGENT_FORK_BASE_URL", help="Its server.")] = None,
     mode: Annotated[Mode | None, option(metavar="MODE", env="MICRO_AGENT_FORK_MODE", help="Its mode.")] = None,
     max_steps: Annotated[
-        int | None, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Its limits: steps with the copied ones,")
+        int | None, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Its limits: steps, copied ones included;")
     ] = None,
-    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="seconds,")] = None,
-    max_cost: Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="dollars,")] = None,
-    max_bytes: Annotated[int | None, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="bytes on record.")] = None,
+    max_time: Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="seconds;")] = None,
+    max_cost: Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="US dollars;")] = None,
+    max_bytes: Annotated[
+        int | None, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="bytes of replies and results.")
+    ] = None,
     approve: Confirmations = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     traces_dir: TracesDir = None,
-    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it comes.")] = False,
+    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it arrives.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show a recorded run, verify recorded runs, or fork one."""
@@ -94,6 +99,7 @@ def replay(
         raise ConfigurationError(f"{told}: its ID, last, or the path of its trace")
     run = record_of(named[0], index)
     if fork_at is not None:
+        context.with_resource(sign_of_life(wanted=not as_json))
         limits = {"max_steps": max_steps, "max_time": max_time, "max_cost": max_cost, "max_bytes": max_bytes}
         wanted = {"provider": provider, "model": model, "base_url": base_url, "mode": mode and mode.value}
         _fork(
@@ -167,7 +173,7 @@ def _fork(
     mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
     agent = MicroAgent(
         tools=list(offered.values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found), traces=store,
-        settings=found, confirm=confirmer(approve),
+        settings=found, confirm=confirmer(approve), system=run.system,
     )  # fmt: skip
     held = replace(limits_of(run), **limits)
     emit = outcome.Printer() if live else None

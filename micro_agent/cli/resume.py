@@ -1,4 +1,4 @@
-"""`micro-agent resume`: go on with a run that paused or was killed."""
+"""`micro-agent resume`: a run that paused or was killed is resumed."""
 
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +10,13 @@ from micro_agent.cli.options import (
     BaseUrl,
     Confirmations,
     Json,
+    MaxTokens,
     NoBuiltinTools,
     NoRequiredTools,
+    Think,
     Tools,
     TracesDir,
+    check_think,
     option,
     rules_of,
     settings,
@@ -22,6 +25,7 @@ from micro_agent.cli.options import (
     tools_of,
 )
 from micro_agent.cli.run_ids import open_run_of
+from micro_agent.cli.waiting import sign_of_life
 
 if TYPE_CHECKING:
     from micro_agent.run import Run
@@ -30,31 +34,38 @@ if TYPE_CHECKING:
 
 
 def resume(
+    context: typer.Context,
     run_id: Annotated[
-        str | None, typer.Argument(metavar="ID", show_default=False, help="The run: its ID or how it begins, or last.")
+        str | None, typer.Argument(metavar="ID", show_default=False, help="Run ID, the first digits of one, or last.")
     ] = None,
-    last: Annotated[bool, option("--last", env="MICRO_AGENT_LAST", help="The latest open run.")] = False,
-    show: Annotated[bool, option("--list", env="MICRO_AGENT_LIST", help="List the open runs.")] = False,
+    last: Annotated[bool, option("--last", env="MICRO_AGENT_LAST", help="Resume the latest open run.")] = False,
+    show: Annotated[bool, option("--list", env="MICRO_AGENT_LIST", help="List open runs.")] = False,
     approve: Confirmations = None,
     base_url: BaseUrl = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
+    max_tokens: MaxTokens = None,
+    think: Think = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that waits or was killed, with its own model."""
+    """Resume a run that is waiting or was killed, on its own model."""
     from micro_agent.errors import ConfigurationError
 
     if [run_id is not None, last, show].count(True) != 1:
         raise ConfigurationError("name one run to resume: its ID or --last; --list shows what is open")
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
+        think=think,
+    )  # fmt: skip
     store = store_of(found, traces_dir)
     if show:
         _list(store, as_json=as_json)
         return
     none = "no run waits to be resumed; micro-agent resume --list shows what is open"
     run = store.peek(open_run_of(store, run_id or "last", lambda run: not run.busy and run.question is not None, none))
+    context.with_resource(sign_of_life(wanted=not as_json))
     offered = tools_of(found)
     _require(run, offered)
     from micro_agent import MicroAgent
@@ -63,8 +74,10 @@ def resume(
     from micro_agent.models.recorded import model_of
 
     confirm = confirmer(approve.value if approve else None)
+    lm = model_of(run, found, base_url=base_url)
+    check_think(think, lm)
     agent = MicroAgent(
-        tools=list(offered.values()), lm=model_of(run, found, base_url=base_url), rules=rules_of(found),
+        tools=list(offered.values()), lm=lm, rules=rules_of(found),
         traces=store, settings=found, confirm=confirm,
     )  # fmt: skip
     outcome.report(

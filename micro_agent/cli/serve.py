@@ -12,14 +12,18 @@ from micro_agent.cli.options import (
     MaxCost,
     MaxSteps,
     MaxTime,
+    MaxTokens,
     Mode,
     Model,
     NoBuiltinTools,
     NoRequiredTools,
     Provider,
+    System,
+    Think,
     Tools,
     TracesDir,
     UseToolCalls,
+    check_think,
     mode_for,
     option,
     rules_of,
@@ -30,33 +34,39 @@ from micro_agent.cli.options import (
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
-    "TRACES_DIR; MICRO_AGENT_API_TOKEN, which every other address than a loopback one needs; "
+    "TRACES_DIR, TOOLS_MODULES, MAX_TOKENS, OLLAMA_THINK; MICRO_AGENT_API_TOKEN, required on any address but loopback; "
     "MICRO_AGENT_ALLOWED_HOSTS, MICRO_AGENT_ALLOWED_ORIGINS, MICRO_AGENT_MAX_BODY, and MICRO_AGENT_HEADER_TIMEOUT, "
     "_BODY_TIMEOUT, _SEND_TIMEOUT: seconds for a slow client. Models and servers: as for ask."
 )
 
 
 def serve(
-    host: Annotated[str, option(metavar="ADDRESS", env="MICRO_AGENT_HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, option(metavar="N", env="MICRO_AGENT_PORT", help="The port; 0 for any free one.")] = 8000,
-    max_running: Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_RUNNING", help="Runs at once.")] = 8,
+    host: Annotated[str, option(metavar="ADDRESS", env="MICRO_AGENT_HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option(metavar="N", env="MICRO_AGENT_PORT", help="Port; 0 picks a free one.")] = 8000,
+    max_running: Annotated[
+        int, option(metavar="N", env="MICRO_AGENT_MAX_RUNNING", help="Limit of concurrent runs.")
+    ] = 8,
     max_connections: Annotated[
-        int | None, option(metavar="N", env="MICRO_AGENT_MAX_CONNECTIONS", help="Connections at once [512].")
+        int | None,
+        option(metavar="N", env="MICRO_AGENT_MAX_CONNECTIONS", help="Limit of concurrent connections [512]."),
     ] = None,
     allow_loopback_origins: Annotated[
         bool,
         option(
             "--allow-loopback-origins",
             env="MICRO_AGENT_ALLOW_LOOPBACK_ORIGINS",
-            help="Let pages of this machine's other ports use it.",
+            help="Allow pages from other ports of this machine.",
         ),
     ] = False,
     grace: Annotated[
-        float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for runs under way at the end.")
+        float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for active runs at shutdown.")
     ] = 10.0,
+    system: System = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
+    max_tokens: MaxTokens = None,
+    think: Think = None,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -70,7 +80,7 @@ def serve(
     fallback: Fallback = None,
     traces_dir: TracesDir = None,
 ) -> None:
-    """Serve the HTTP API until SIGINT or SIGTERM. A tool that asks for confirmation pauses its run."""
+    """Serve the HTTP API until SIGINT or SIGTERM. A call that needs confirmation pauses its run."""
     _need_extra()
     from micro_agent import configure_lm
     from micro_agent.models.identity import provider_of, traits_of
@@ -87,13 +97,17 @@ def serve(
         allow_loopback_origins=allow_loopback_origins or None,
     )  # fmt: skip
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
+        think=think,
+    )  # fmt: skip
     offered = list(tools_of(found).values())
     store = store_of(found, traces_dir)
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
+    check_think(think, lm)
     asked = mode_for(found, mode, use_tool_calls)
-    rules = rules_of(found)
-    agents = Agents(lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules)
+    how = {"demos": demos, "rules": rules_of(found), "system": system}
+    agents = Agents(lm, offered, mode=asked, store=store, settings=found, **how)
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from micro_agent.run import Run
     from micro_agent.traces import TraceStore
 
-app = typer.Typer(help="List, show and count recorded runs.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, show, compare and summarize recorded runs.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("list")
 def list_runs(
-    limit: Annotated[int, option(metavar="N", env="MICRO_AGENT_LIMIT", help="Runs at most; 0 is all.", min=0)] = 20,
+    limit: Annotated[int, option(metavar="N", env="MICRO_AGENT_LIMIT", help="Number of runs; 0 for all.", min=0)] = 20,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
-    """List runs, the latest first."""
+    """List runs, latest first."""
     store = store_of(settings(), traces_dir)
     shown = 0
     for run in _runs(store):
@@ -43,12 +43,12 @@ def list_runs(
 @app.command()
 def show(
     run_id: Annotated[
-        str, typer.Argument(metavar="ID", show_default=False, help="The run: its ID or how it begins, or last.")
+        str, typer.Argument(metavar="ID", show_default=False, help="Run ID, the first digits of one, or last.")
     ],
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
-    """Show one run, as `replay` does."""
+    """Show one run, like `replay`."""
     from micro_agent.replay import describe
 
     store = store_of(settings(), traces_dir)
@@ -61,25 +61,26 @@ def show(
 
 @app.command()
 def stats(traces_dir: TracesDir = None, as_json: Json = False) -> None:
-    """Count runs by how they ended, and what they took."""
+    """Summarize runs: outcomes, calls, tokens, cost, latency."""
     from micro_agent.replay import statistics
 
     counted = statistics(_runs(store_of(settings(), traces_dir)))
     if as_json:
         print_json(counted)
         return
+    unknown: dict[str, int] = counted.pop("unknown")
     for name, value in counted.items():
-        print_text(f"{name}: {_figure(value)}")
+        print_text(f"{name}: {_figure(value)}{_unsaid(name, unknown.get(name), counted['lm_calls'])}")
 
 
 @app.command()
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", show_default=False, help="A run: ID, last, or a trace file.")],
-    b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="Another one.")],
+    a: Annotated[str, typer.Argument(metavar="A", show_default=False, help="Run ID, last, or a trace file.")],
+    b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The run to compare it with.")],
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two runs step by step; exit code 1 if they differ."""
+    """Compare two runs step by step. Exits with 1 if they differ."""
     from micro_agent.replay import diff
 
     store = store_of(settings(), traces_dir)
@@ -119,4 +120,12 @@ def _figure(value: object) -> str:
         return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "unknown" if value is None else str(value)
+    return "unknown" if value is None else f"{value:,}"
+
+
+def _unsaid(name: str, calls: int | None, of: int) -> str:
+    """How many model calls a sum leaves out."""
+    if not calls:
+        return ""
+    told = "have no known price" if name == "cost_usd" else "did not say"
+    return f" ({calls} of {of} model calls {told})"

@@ -36,6 +36,7 @@ from micro_agent.models.refusals import (
     NO_MODEL,
     NO_SCHEMA,
     NO_STREAM_OPTIONS,
+    NO_THINKING,
     NO_TOOLS,
     OVERFLOW,
     coded,
@@ -287,6 +288,8 @@ def _told(refusal: Refusal, status: int, body: str) -> str:
         return f"{text}: set the base URL to where it redirects, {refusal.headers.get('location', 'which is not said')}"
     if NO_MEMORY.search(words):
         return f"{text}: take a smaller model or a smaller OLLAMA_NUM_CTX"
+    if NO_THINKING.search(words):
+        return f"{text}: leave out --think and OLLAMA_THINK, or take a model that thinks"
     return text
 
 

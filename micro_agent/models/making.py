@@ -46,7 +46,7 @@ def _engine(target: Target, settings: Settings) -> Any:
             from micro_agent.models.ollama import OllamaEngine
 
             own: dict[str, Any] = {"num_ctx": settings.ollama_num_ctx, "keep_alive": _keep_alive(settings)}
-            return OllamaEngine(base_url=str(target.base_url), **own, **named)
+            return OllamaEngine(base_url=str(target.base_url), think=settings.ollama_think, **own, **named)
         case "litellm":
             from micro_agent.models.litellm import LiteLLMEngine
 

@@ -39,6 +39,7 @@ class OllamaEngine(HttpEngine):
         base_url: Where the server is, without ``/api``.
         num_ctx: The context in tokens, sent with each request: the server's default is small, and it cuts silently.
         keep_alive: How long the model stays loaded, such as ``"10m"``, or seconds; ``None`` leaves it to the server.
+        think: Whether a model that can think does so before it answers; ``None`` leaves it to the model.
         timeout_s: Seconds for a call, less when the call's own deadline is nearer.
 
     Raises:
@@ -56,12 +57,14 @@ class OllamaEngine(HttpEngine):
         base_url: str = "http://127.0.0.1:11434",
         num_ctx: int = 8192,
         keep_alive: str | int | None = None,
+        think: bool | None = None,
         timeout_s: float = 120.0,
     ):
         endpoint = Endpoint(base_url, "/api/chat", timeout_s=timeout_s, headers=[])
         super().__init__(endpoint, model=model, provider="ollama")
         self.num_ctx = num_ctx
         self.keep_alive = keep_alive
+        self.think = think
 
     def render(self, request: lm15.Request, *, stream: bool) -> bytes:
         """The JSON of the request.
@@ -82,6 +85,8 @@ class OllamaEngine(HttpEngine):
             body["format"] = config.response_format.get("schema", "json")
         if self.keep_alive is not None:
             body["keep_alive"] = self.keep_alive
+        if self.think is not None:
+            body["think"] = self.think
         body = {**body, "options": options, **(config.extensions or {})}
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -100,6 +105,7 @@ class OllamaEngine(HttpEngine):
             "base_url": self.base_url,
             "num_ctx": self.num_ctx,
             "keep_alive": self.keep_alive,
+            "think": self.think,
             "timeout_s": self.endpoint.timeout_s,
         }
 

@@ -105,6 +105,9 @@ NO_CREDIT = _any(
 )
 """The account has nothing left."""
 
+NO_THINKING = _any(r"does not support thinking")
+"""Ollama, under 400: ``think`` was asked of a model that has no such mode."""
+
 NO_MEMORY = _any(r"requires more system memory")
 """Ollama, under 500: trying again does not help."""
 

@@ -94,6 +94,8 @@ class Settings(BaseSettings):
         pattern=r"^-?(\d+|(\d+(\.\d+)?(h|ms|m|s))+)$",
         description="seconds, or a time such as 10m; -1 for ever",
     )
+    ollama_think: bool | None = Field(default=None, description="true or false, or unset to leave it to the model")
+    """Whether a model that can think does so before it answers."""
 
     litellm_model: str | None = Field(default=None, description="provider/model")
 

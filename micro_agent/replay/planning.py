@@ -71,7 +71,8 @@ class RecordedPlanner(Planner):
         self._model, self._said = _Model(run.model, run.provider), _Said(run.mode or "native")
         predict: Any = _Predict(parts.plan, self._ask)
         model: Any = self._model
-        super().__init__(predict, model, list(parts.tools.values()), run.mode or "native", parts.given)
+        mode = run.mode or "native"
+        super().__init__(predict, model, list(parts.tools.values()), mode, parts.given, system=run.system)
 
     def answered(self, run: Run, recorded: LMCall | None) -> LMCall | Trimmed | Failure:
         """The recorded reply as it is read today, with what was measured then; or what has to come before it.

@@ -16,6 +16,7 @@ from micro_agent.traces import Record, read_records
 
 _WIDTH = 100
 _LONGEST = 2000
+_OF_CALLS: tuple[str, ...] = ("input_tokens", "output_tokens", "cost_usd")
 
 
 def record_of(path: str | Path, index: int = -1) -> Run:
@@ -41,6 +42,8 @@ def describe(run: Run) -> Iterator[str]:
     yield f"Run {run.id}  {run.ts}"
     yield f"{run.provider or 'unknown'} {run.model or 'unknown'}, {run.mode or 'unknown'} mode" + _instead(run)
     yield ""
+    if run.system:
+        yield f"System: {run.system}"
     yield f"Question: {run.question}"
     yield ""
     replies = Replies(run)
@@ -77,27 +80,39 @@ def whole_call(tool: str, args: dict[str, Any]) -> str:
 
 
 def statistics(runs: Iterable[Run]) -> dict[str, Any]:
-    """Counts over runs: by status and by termination reason, tokens, cost (US dollars), median latency (seconds).
+    """Runs by status and by termination reason, their calls, tokens, cost (US dollars), median latency (seconds).
 
-    A total is ``None`` when one run's part of it is unknown; so is the median of no runs.
+    Tokens and cost are sums over the model calls where they are known; ``unknown`` says of how many calls they are not.
+    A sum of which nothing is known is ``None``; so is the median of no runs.
     """
     status, reasons, seconds = Counter[str](), Counter[str](), list[float]()
-    totals: dict[str, float | None] = {
-        "lm_calls": 0,
-        "tool_calls": 0,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "cost_usd": 0,
-    }
+    calls, tools = 0, 0
+    totals: dict[str, float] = dict.fromkeys(_OF_CALLS, 0)
+    unknown = dict.fromkeys(_OF_CALLS, 0)
     for run in runs:
         status[run.status] += 1
         reasons[run.termination_reason or "under way"] += 1
         seconds.append(run.usage.latency_s)
-        for name, total in totals.items():
-            part = getattr(run.usage, name)
-            totals[name] = None if total is None or part is None else total + part
-    counts = {"runs": len(seconds), "status": dict(status), "termination_reason": dict(reasons)}
-    return {**counts, **totals, "median_latency_s": median(seconds) if seconds else None}
+        calls += run.usage.lm_calls
+        tools += run.usage.tool_calls
+        for name in _OF_CALLS:
+            known, missing = _known(run, name)
+            totals[name] += known
+            unknown[name] += missing
+    sums = {name: None if calls and unknown[name] == calls else total for name, total in totals.items()}
+    return {
+        "runs": len(seconds), "status": dict(status), "termination_reason": dict(reasons), "lm_calls": calls,
+        "tool_calls": tools, **sums, "unknown": unknown, "median_latency_s": median(seconds) if seconds else None,
+    }  # fmt: skip
+
+
+def _known(run: Run, name: str) -> tuple[float, int]:
+    """What is known of a run's tokens or cost, and of how many of its model calls it is not."""
+    total = getattr(run.usage, name)
+    if total is not None:
+        return total, 0
+    parts = [part for call in run.calls if (part := getattr(call, name)) is not None]
+    return sum(parts), run.usage.lm_calls - len(parts)
 
 
 def _fault(record: Record) -> str:

@@ -29,19 +29,19 @@ class Agents:
         settings: Prices, paths and bounds.
         demos: The file of those to show; ``None``: the one that the settings name.
         rules: By default those of an agent that names none.
+        system: A task or persona for the system prompt.
     """
 
     def __init__(
         self, lm: Any, tools: Sequence[Tool], *, mode: Wanted, store: TraceStore, settings: Settings,
-        demos: Path | None = None, rules: Sequence[Rule] | None = None,
+        demos: Path | None = None, rules: Sequence[Rule] | None = None, system: str | None = None,
     ) -> None:  # fmt: skip
         self._lm = lm
         self._tools = list(tools)
         self._mode: Wanted = mode
         self._store = store
         self._settings = settings
-        self._demos = demos
-        self._rules = rules
+        self._demos, self._rules, self._system = demos, rules, system
         self._made: dict[bool | None, MicroAgent] = {}
 
     def __call__(self, use_tool_calls: bool | None = None) -> "MicroAgent":
@@ -67,11 +67,6 @@ class Agents:
         from micro_agent import MicroAgent
 
         return MicroAgent(
-            tools=self._tools,
-            lm=lm,
-            mode=mode,
-            rules=self._rules,
-            traces=self._store,
-            settings=self._settings,
-            demos=self._demos,
-        )
+            tools=self._tools, lm=lm, mode=mode, rules=self._rules, traces=self._store, settings=self._settings,
+            demos=self._demos, system=self._system,
+        )  # fmt: skip

@@ -1,9 +1,6 @@
 """Confirmation: at the prompt of a terminal, and from other processes. What was killed is gone on with."""
 
 import os
-import pty
-import select
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +8,7 @@ import pytest
 
 from micro_agent import Run
 from micro_agent.testing import ModelServer, call, text
+from tests.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -18,28 +16,6 @@ if TYPE_CHECKING:
 Soon = Callable[[Callable[[], object]], None]
 RunId = Callable[[str], str]
 PROMPT = "Run it? [y]es, [n]o, or no with a reason: "
-
-
-class Terminal:
-    """The person's end of a pseudo-terminal."""
-
-    def __init__(self) -> None:
-        self.descriptor, self.other = pty.openpty()
-        self.seen = ""
-
-    def until(self, wanted: str) -> str:
-        """What appears up to and with ``wanted``."""
-        end = time.monotonic() + 30
-        while wanted not in self.seen:
-            assert time.monotonic() < end, self.seen
-            if select.select([self.descriptor], [], [], 0.1)[0]:
-                self.seen += os.read(self.descriptor, 4096).decode()
-        shown, _, self.seen = self.seen.partition(wanted)
-        return shown + wanted
-
-    def type(self, keys: str) -> None:
-        """Press keys."""
-        os.write(self.descriptor, keys.encode())
 
 
 def asking(server: ModelServer, *options: str) -> list[str]:

@@ -367,7 +367,9 @@ def test_a_result_that_cannot_be_written_says_how_to_go_on(evaluate: "Command", 
 
 
 def test_a_model_of_rules_fails_honestly_where_it_has_none(evaluate: "Command"):
-    Path("sums.csv").write_text("id,question,expect_number\nsum,What is 2*(3+5)?,16\nword,Who painted the Mona Lisa?,1\n")
+    Path("sums.csv").write_text(
+        "id,question,expect_number\nsum,What is 2*(3+5)?,16\nword,Who painted the Mona Lisa?,1\n"
+    )
     done = evaluate("run", "--tasks", "sums.csv", "--provider", "mock", "--out", "r.jsonl")
     assert done.code == 0
     assert done.out.startswith("success_rate: 0.500 ")

@@ -11,8 +11,9 @@ import pytest
 import typer
 
 from micro_agent.cli import app
-from micro_agent.run import Run, Step
+from micro_agent.run import LMCall, Run, Step
 from micro_agent.traces import TraceStore
+from micro_agent.usage import add_call
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -107,7 +108,7 @@ def test_every_command_is_in_the_list_above_and_every_option_has_an_environment_
         (["replay"], "name the run: its ID, last, or the path of its trace"),
         (["replay", IDS[0], IDS[1]], "name one run"),
         (["approve", "abc"], "the first 4 or more will do, and so will last"),
-        (["traces", "diff", IDS[0], "ABCDEF"], "not a run id"),
+        (["traces", "show", "ABCDEF"], "not a run id"),
         (["traces", "show", "x"], "not a run id"),
         (["no-such-command"], "no-such-command"),
     ],
@@ -222,6 +223,22 @@ def test_statistics_count_also_nothing(cli: "Cli", recorded: TraceStore):
     assert cli("traces", "stats", "--json").record["runs"] == 0
     listed = cli("traces", "list")
     assert (listed.code, listed.out, listed.err) == (0, "", "No run in elsewhere.\n")
+
+
+def test_sums_are_of_what_is_known_and_say_how_much_is_not(cli: "Cli", tmp_path: Path):
+    store = TraceStore(tmp_path / "traces", state_dir=tmp_path / "state")
+    said, silent = LMCall(reply={}, input_tokens=12_300, output_tokens=5), LMCall(reply={})
+    for run_id, calls in ((IDS[0], [said]), (IDS[1], [said, silent])):
+        run = Run(id=run_id, question="Why?", status="completed", termination_reason="final", calls=calls)
+        for call in calls:
+            add_call(run.usage, call)
+        store.append(run)
+    lines = cli("traces", "stats").out.splitlines()
+    assert "input_tokens: 24,600 (1 of 3 model calls did not say)" in lines
+    assert "cost_usd: unknown (3 of 3 model calls have no known price)" in lines
+    record = cli("traces", "stats", "--json").record
+    assert (record["output_tokens"], record["cost_usd"]) == (10, None)
+    assert record["unknown"] == {"input_tokens": 1, "output_tokens": 1, "cost_usd": 3}
 
 
 def test_tools_are_listed_with_those_of_plugins(cli: "Cli"):

@@ -293,7 +293,8 @@ def test_dspy_streams_from_it() -> None:
 def test_state_goes_to_json_and_back() -> None:
     engine = OllamaEngine(model="m", base_url="http://h:1", num_ctx=99, keep_alive=-1, timeout_s=3)
     state = json.loads(json.dumps(engine.dump_state()))
-    assert state == {"model": "m", "base_url": "http://h:1", "num_ctx": 99, "keep_alive": -1, "timeout_s": 3}
+    assert state == {"model": "m", "base_url": "http://h:1", "num_ctx": 99, "keep_alive": -1, "think": None,
+                     "timeout_s": 3}  # fmt: skip
     assert OllamaEngine.load_state(state).dump_state() == state
     assert AsyncOllamaEngine.load_state(state).dump_state() == state
     assert (engine.default_mode, engine.provider, engine.twin().num_ctx) == ("json", "ollama", 99)

@@ -108,8 +108,12 @@ def test_statistics_count_and_keep_the_unknown_unknown() -> None:
     assert counted == {
         "runs": 3, "status": {"completed": 3}, "termination_reason": {"final": 2, "under way": 1}, "lm_calls": 3,
         "tool_calls": 6, "input_tokens": 18, "output_tokens": 3, "cost_usd": 1.5, "median_latency_s": 2.0,
+        "unknown": {"input_tokens": 0, "output_tokens": 0, "cost_usd": 0},
     }  # fmt: skip
-    assert statistics([run("final", None, 1.0), run("final", 6, 2.0)])["input_tokens"] is None
+    part = statistics([run("final", None, 1.0), run("final", 6, 2.0)])
+    assert (part["input_tokens"], part["unknown"]["input_tokens"]) == (6, 1)
+    nothing_known = statistics([run("final", None, 1.0)])
+    assert (nothing_known["input_tokens"], nothing_known["unknown"]["input_tokens"]) == (None, 1)
     nothing = statistics([])
     assert (nothing["runs"], nothing["median_latency_s"], nothing["cost_usd"]) == (0, None, 0)
 
