@@ -58,9 +58,8 @@ class Setup:
         """Open a session for a run that begins; with ``emit``, answer text is streamed."""
         held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
-        run.base_url, run.system = getattr(traits_of(lm), "base_url", None), self.system or None
-        run.fallback_from = list(getattr(lm, "fallback_from", ()))
-        run.limits, run.digests = dict(vars(held)), self._digests(predict, lm, run.mode)
+        run.base_url, run.limits, run.system = getattr(traits_of(lm), "base_url", None), dict(vars(held)), self.system
+        run.fallback_from, run.digests = list(getattr(lm, "fallback_from", ())), self._digests(predict, lm, run.mode)
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None

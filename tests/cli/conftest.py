@@ -66,15 +66,17 @@ class Cli:
     directory: Path
 
     def start(self, *args: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[bytes]":
-        """The running process; pipes unless ``options`` say otherwise."""
-        for stream in ("stdin", "stdout", "stderr"):
-            options.setdefault(stream, subprocess.PIPE)
+        """The running process; it has no input, and pipes for its output, unless ``options`` say otherwise."""
+        for stream, usual in (("stdin", subprocess.DEVNULL), ("stdout", subprocess.PIPE), ("stderr", subprocess.PIPE)):
+            options.setdefault(stream, usual)
         command = [sys.executable, "-m", "micro_agent", *args]
         return subprocess.Popen[bytes](command, cwd=self.directory, env=self.environment(env), **options)
 
     def __call__(self, *args: str, stdin: str | bytes = "", env: dict[str, str] | None = None) -> Done:
         """Run it to its end."""
-        return self.end(self.start(*args, env=env), stdin if isinstance(stdin, bytes) else stdin.encode())
+        return self.end(
+            self.start(*args, env=env, stdin=subprocess.PIPE), stdin if isinstance(stdin, bytes) else stdin.encode()
+        )
 
     def end(self, process: "subprocess.Popen[bytes]", stdin: bytes = b"") -> Done:
         """Wait for the end of a process."""

@@ -25,6 +25,7 @@ def on(server: ModelServer) -> list[str]:
 
 def asked(cli: "Cli", *args: str, env: dict[str, str] | None = None, data: bytes = b"", **options: Any) -> "Done":
     """What comes of asking a model that answers anything."""
+    options.setdefault("stdin", subprocess.PIPE)
     with ModelServer([text("A summary.")]) as server:
         return cli.end(cli.start("ask", *on(server), *args, env=env, **options), data)
 
