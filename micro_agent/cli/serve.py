@@ -106,8 +106,9 @@ def serve(
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     check_think(think, lm)
     asked = mode_for(found, mode, use_tool_calls)
-    how = {"demos": demos, "rules": rules_of(found), "system": system}
-    agents = Agents(lm, offered, mode=asked, store=store, settings=found, **how)
+    agents = Agents(
+        lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found), system=system
+    )  # fmt: skip
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))
