@@ -11,7 +11,7 @@ from micro_agent.models.failures import (
     refuses_tools,
 )
 from micro_agent.models.identity import traits_of
-from micro_agent.models.wire_schemas import FORMS, Form, wired
+from micro_agent.models.wire_schemas import FORMS, Form, held, wired
 from micro_agent.run import Mode, Run
 from micro_agent.tools import Tool
 
@@ -64,5 +64,6 @@ def _simpler(error: BaseException, traits: Any, mode: Mode, tools: Sequence[Tool
     if form is None or FORMS.index(form) <= FORMS.index(traits.schemas):
         return None
     sent: Form = max(traits.schemas, "classes", key=FORMS.index)  # those are refused by nobody
-    same = all(wired(tool.parameters, form) == wired(tool.parameters, sent) for tool in tools)
+    shown = wired if mode == "native" else held
+    same = all(shown(tool.schema.inlined, form) == shown(tool.schema.inlined, sent) for tool in tools)
     return None if same else form

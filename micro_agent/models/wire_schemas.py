@@ -5,8 +5,10 @@ What is changed and why: ``docs/design/wire-schemas.md``.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, cast, get_args
+
+from micro_agent.tools.subschemas import SINGLE, below, schemas_in
 
 Form = Literal["verbatim", "classes", "patterns", "plain"]
 r"""How far a copy is from the tool's own schema; each form changes what the ones before it do, too.
@@ -31,15 +33,7 @@ _UNESCAPED = re.compile(
 """A pattern for text without quotes, backslashes and control characters."""
 _TOKEN = re.compile(r"\\(?P<escaped>.)|(?P<open>\[)|(?P<close>\])|.", re.DOTALL)
 _SIMPLE_REFERENCE = re.compile(r"#(?:/[\w$.-]+)+")
-
-_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_LISTS = ("prefixItems", "anyOf", "oneOf", "allOf")
-_SINGLE = ("items", "contains", "then", "else", "propertyNames", "unevaluatedItems", "additionalItems")
-_OPEN_ENDED = ("additionalProperties", "unevaluatedProperties")
-"""Keywords whose value may be ``true`` or ``false`` on every server.
-
-``not`` and ``if`` are left alone: what allows more inside them allows less outside.
-"""
+_ANY: dict[str, Any] = {"type": "object"}
 
 
 def wired(schema: dict[str, Any], form: Form) -> dict[str, Any]:
@@ -50,17 +44,27 @@ def wired(schema: dict[str, Any], form: Form) -> dict[str, Any]:
     return schema if found == schema else found
 
 
+def held(schema: dict[str, Any], form: Form) -> dict[str, Any]:
+    """``schema`` in the form to which a server holds replies; any object where it may be one with references."""
+    return _ANY if form == "plain" and has_references(schema) else wired(schema, form)
+
+
+def has_references(schema: dict[str, Any]) -> bool:
+    """Whether a ``$ref`` is left in it."""
+    return any("$ref" in part for part in schemas_in(schema))
+
+
 def _copy(schema: Any, level: int) -> Any:
-    """One schema with those inside it."""
+    """One schema with those inside it, but not in ``not`` and ``if``: what allows more there allows less outside."""
     if isinstance(schema, bool):
         return ({} if schema else {"not": {}}) if level >= FORMS.index("plain") else schema
     if not isinstance(schema, Mapping):
         return schema
     given = cast(Mapping[str, Any], schema)
     plain = level >= FORMS.index("plain")
-    left_out = [key for key in _SINGLE if isinstance(given.get(key), bool)] if plain else ()
+    left_out = [key for key in SINGLE if isinstance(given.get(key), bool)] if plain else ()
     copy: dict[str, Any] = {
-        key: _below(key, value, lambda one: _copy(one, level)) for key, value in given.items() if key not in left_out
+        key: below(key, value, lambda one: _copy(one, level)) for key, value in given.items() if key not in left_out
     }
     if isinstance(pattern := copy.get("pattern"), str):
         _pattern(copy, pattern, level)
@@ -68,17 +72,6 @@ def _copy(schema: Any, level: int) -> Any:
     if plain and isinstance(reference, str) and not _SIMPLE_REFERENCE.fullmatch(reference):
         del copy["$ref"]
     return copy
-
-
-def _below(key: str, value: Any, copied: Callable[[Any], Any]) -> Any:
-    """The value of a keyword, with the schemas in it copied; what holds no schema as it is (an ``enum``, a default)."""
-    if key in _MAPS and isinstance(value, Mapping):
-        return {name: copied(inner) for name, inner in cast(Mapping[str, Any], value).items()}
-    if key in _LISTS and isinstance(value, list):
-        return [copied(inner) for inner in cast(list[Any], value)]
-    if key in _SINGLE or (key in _OPEN_ENDED and not isinstance(value, bool)):
-        return copied(value)
-    return value
 
 
 def _pattern(copy: dict[str, Any], pattern: str, level: int) -> None:

@@ -55,5 +55,5 @@ def refusal(tool: Tool, faults: Faults, *, native: bool = True) -> dict[str, Any
         "message": faults.message,
         "expected": call_form(tool.name, tool.parameters, native=native),
         "faults": [{"path": fault.path, "message": fault.message} for fault in faults.faults],
-        "schema": tool.parameters,
+        "schema": tool.schema.inlined,
     }

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from micro_agent.errors import ToolDefinitionError
+from micro_agent.tools.inlined import inlined
 from micro_agent.tools.keywords import bounded_validator, formats
 
 if TYPE_CHECKING:
@@ -25,15 +26,17 @@ class Schema:
     """The compiled schema of one tool's arguments.
 
     Attributes:
-        root: The schema as it was given; it is never changed.
+        root: The schema as it was given (and ``"type": "object"``, where it has no type); it is never changed.
+        inlined: The same with its references written out where they can be: what models and servers are shown.
         allowed: The argument names that the schema knows, in order, where it says nothing about others; ``None`` where
             it does (``additionalProperties``, ``patternProperties``, ``unevaluatedProperties``).
     """
 
-    __slots__ = ("_validator", "allowed", "root")
+    __slots__ = ("_validator", "allowed", "inlined", "root")
 
     def __init__(self, root: dict[str, Any], validator: "Draft202012Validator") -> None:
         self.root = root
+        self.inlined = inlined(root)
         self._validator = validator
         parts = self._parts()
         says = any(key in part for part in parts for key in _SAYS)
@@ -78,7 +81,7 @@ def compile_schema(tool: str, parameters: object) -> Schema:
 
     Args:
         tool: The tool's name, for the error.
-        parameters: JSON Schema of the arguments, an object schema.
+        parameters: JSON Schema of the arguments, an object schema; one without a type (MCP has such) is one, too.
 
     Raises:
         ToolDefinitionError: It is not JSON, not an object schema, not legal, or refers to what is not in it.
@@ -110,6 +113,8 @@ def _object_schema(tool: str, parameters: object) -> dict[str, Any]:
         kind = type(parameters).__name__
         raise ToolDefinitionError(f"tool {tool!r}: parameters must be a JSON Schema object, got {kind}; {hint}")
     root = cast("dict[str, Any]", parameters)
+    if "type" not in root and not _are_arguments(root):
+        root = {"type": "object", **({} if root else {"properties": {}}), **root}
     if root.get("type") != "object":
         got = root.get("type")
         raise ToolDefinitionError(f"tool {tool!r}: parameters must have type 'object', got {got!r}; {hint}")
@@ -118,6 +123,14 @@ def _object_schema(tool: str, parameters: object) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolDefinitionError(f"tool {tool!r}: parameters cannot be written as JSON: {error}") from None
     return root
+
+
+def _are_arguments(root: dict[str, Any]) -> bool:
+    """Whether this is a map of arguments (``{"city": {…}}``), by a slip: as a schema it would name none."""
+    from jsonschema import Draft202012Validator
+
+    known = root.keys() & Draft202012Validator.VALIDATORS.keys()
+    return not known and any(isinstance(part, dict) for part in root.values())
 
 
 def _check_references(root: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ class Tool:
     Attributes:
         name: What the model calls it: letters, digits, ``_``, ``.`` and ``-``, at most 64 characters.
         description: What it does, for the model.
-        parameters: JSON Schema (draft 2020-12) of the arguments, an object schema. It goes on the wire as it is.
+        parameters: JSON Schema (draft 2020-12) of the arguments: that of an object, with or without a ``type``.
         handler: The function, sync or async. It gets the arguments as keywords and returns JSON-able data.
         read_only: It changes nothing, so it may be run again after a crash, and beside others in threads of their own.
         requires_confirmation: A person must agree before it runs: always, or when this function of the arguments says.
@@ -58,6 +58,7 @@ class Tool:
         _check_name(self.name)
         _check_options(self)
         object.__setattr__(self, "schema", compile_schema(self.name, self.parameters))
+        object.__setattr__(self, "parameters", self.schema.root)
         object.__setattr__(self, "is_async", _is_async(self.handler))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

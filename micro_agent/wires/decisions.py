@@ -10,9 +10,10 @@ from dspy.lm15 import Config, FunctionTool, Message
 from micro_agent.context.views import View
 from micro_agent.demos import json_form
 from micro_agent.encoding import as_json, encodable
-from micro_agent.models.wire_schemas import Form, wired
+from micro_agent.models.wire_schemas import Form, has_references, held
 from micro_agent.run import POLICY_VIOLATION, Mode
 from micro_agent.tools import Tool
+from micro_agent.tools.inlined import moved
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import asked, shown
 
@@ -37,7 +38,7 @@ class JsonWire(NativeWire):
 
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt, with the form of a decision and the tools."""
-        lines = [f"- {t.name}: {t.description}\n  args: {as_json(t.parameters)}" for t in tools]
+        lines = [f"- {t.name}: {t.description}\n  args: {as_json(t.schema.inlined)}" for t in tools]
         return "\n".join([instructions, json_form(), "Tools:", *(lines or ["(none)"])])
 
     def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
@@ -53,7 +54,7 @@ class JsonWire(NativeWire):
         sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
         if response_format is not None and sampling != settings:
             *calls, _ = response_format["schema"]["anyOf"]
-            response_format = {**response_format, "schema": {"anyOf": calls}}
+            response_format = {**response_format, "schema": {**response_format["schema"], "anyOf": calls}}
         return Config(**sampling, response_format=response_format)
 
     def answer(self, text: str, wrote: str | None = None) -> Message:
@@ -87,14 +88,21 @@ def _json(text: str) -> Any:
 
 
 def decision_schema(tools: Sequence[Tool], form: Form = "verbatim") -> dict[str, Any]:
-    """JSON Schema of a decision in JSON mode. Of a tool whose schema has references, only the name is held."""
+    """JSON Schema of a decision in JSON mode. A tool's schema with references stands under ``$defs``, by its name."""
+    definitions: dict[str, Any] = {}
 
     def only(key: str, fields: dict[str, Any]) -> dict[str, Any]:
         inner = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
         return {"type": "object", "properties": {key: inner}, "required": [key], "additionalProperties": False}
 
     def args(tool: Tool) -> Any:
-        return {"type": "object"} if "$ref" in as_json(tool.parameters) else wired(tool.parameters, form)
+        schema = held(tool.schema.inlined, form)
+        if not has_references(schema):
+            return schema
+        place = f"#/$defs/{tool.name}"
+        definitions[tool.name] = moved(schema, place)
+        return {"$ref": place}
 
     calls = [only("tool", {"name": {"const": tool.name}, "args": args(tool)}) for tool in tools]
-    return {"anyOf": [*calls, only("final", {"answer": {"type": "string"}})]}
+    found = {"anyOf": [*calls, only("final", {"answer": {"type": "string"}})]}
+    return {**found, "$defs": definitions} if definitions else found

@@ -43,7 +43,7 @@ class NativeWire:
 
     def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
         """What stands on the wire as tools."""
-        sent = [(tool, wired(tool.parameters, self.schemas)) for tool in tools]
+        sent = [(tool, wired(tool.schema.inlined, self.schemas)) for tool in tools]
         return tuple(FunctionTool(name=t.name, description=t.description, parameters=schema) for t, schema in sent)
 
     def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:

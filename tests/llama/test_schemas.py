@@ -31,8 +31,11 @@ REFUSED = {
     "true": taking(True),
     "items: false": taking(PAIR),
     "root": taking({"type": "integer"}, properties={"x": {"type": "integer"}, "again": {"$ref": "#"}}),
-    "escaped": taking({"$ref": "#/$defs/a~1b"}, **{"$defs": {"a/b": {"type": "integer"}}}),
+    "escaped": taking({"$ref": "#/$defs/a~1b"}, **{"$defs": {"a/b": {"items": {"$ref": "#/$defs/a~1b"}}}}),
 }
+NODE = {"type": "object", "properties": {"v": {"enum": [1, 2]}, "next": {"$ref": "#/$defs/Node"}}, "required": ["v"]}
+RECURSIVE = taking({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": NODE}})
+COLORED = taking({"$ref": "#/$defs/Color", "description": "Which."}, **{"$defs": {"Color": {"enum": ["red", "blue"]}}})
 
 
 def ran(tool: Tool, server: "Llama", mode: Mode, lm: Any = None) -> Run:
@@ -49,10 +52,18 @@ def ran(tool: Tool, server: "Llama", mode: Mode, lm: Any = None) -> Run:
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_schema_that_it_refuses_is_sent_in_a_plainer_form(server: "Llama", name: str, mode: Mode) -> None:
     run = ran(REFUSED[name], server, mode)
-    if mode == "json" and "$ref" in str(REFUSED[name].parameters):
-        assert run.calls[0].request["schemas"] == "classes", "a decision holds only the name of such a tool"
+    if mode == "json" and name == "root":
+        assert run.calls[0].request["schemas"] == "classes", "it stands under $defs, which is simple enough"
         return
     assert {(call.mode, call.request["schemas"]) for call in run.calls} == {(mode, "plain")}
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+@pytest.mark.parametrize("tool", [RECURSIVE, COLORED], ids=["recursive", "colored"])
+def test_definitions_are_held_to(server: "Llama", tool: Tool, mode: Mode) -> None:
+    run = ran(tool, server, mode)
+    assert {(call.mode, call.request["schemas"], call.retries) for call in run.calls} == {(mode, "classes", 0)}
+    assert [step.ok for step in made(run)] == [True] * len(made(run))
 
 
 def test_what_has_no_plainer_form_is_asked_for_in_json_and_in_words(server: "Llama") -> None:

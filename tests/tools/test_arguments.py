@@ -154,7 +154,7 @@ def test_a_refusal_gives_the_model_the_schema() -> None:
         "message": "missing required argument 'city'",
         "expected": 'Call f with {"city": "<text>"}.',
         "faults": [{"path": "city", "message": "missing required argument 'city'"}],
-        "schema": WEATHER.parameters,
+        "schema": WEATHER.schema.inlined,
     }
 
 

@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
     [
         (
             500,
-            '{"path": "<text>", "lines": <integer>, "mode": <"read" or "write">, "any": <value>, "letter": "<text>"}',
+            '{"path": "<text>", "lines": <integer>, "mode": <"read" or "write">, "any": "<text>", "letter": "<text>"}',
         ),
         (60, '{"path": "<text>", "lines": <integer>}'),
         (10, "{<arguments>}"),

@@ -1,15 +1,19 @@
 """What a Tool is, and what is refused when one is made."""
 
 import copy
+import json
 import logging
 import threading
 from typing import Any
 
 import pytest
 
+from micro_agent import MicroAgent
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.run import MARKERS
-from micro_agent.tools import Tool
+from micro_agent.testing import ScriptedLM, call, text
+from micro_agent.tools import Tool, check
+from micro_agent.tools.arguments import Faults
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -61,7 +65,12 @@ def test_refuses_a_name_that_no_wire_carries(name: Any) -> None:
         ({"max_chars": 10}, "max_chars must be"),
         ({"requires_confirmation": "yes"}, "requires_confirmation must be"),
         ({"parameters": None}, "must be a JSON Schema object, got NoneType"),
-        ({"parameters": {}}, "must have type 'object', got None"),
+        (
+            {"parameters": {"city": {"type": "string"}}},
+            "must have type 'object', got None; write {'type': 'object', 'pr",
+        ),
+        ({"parameters": {"type": None}}, "must have type 'object', got None"),
+        ({"parameters": {"type": ["object", "null"]}}, "must have type 'object', got ['object', 'null']"),
         ({"parameters": {"type": "string"}}, "must have type 'object', got 'string'"),
         (
             {"parameters": {"type": "object", "properties": {"a": {"type": "text"}}}},
@@ -81,6 +90,29 @@ def test_a_fault_is_named_when_the_tool_is_made(changed: dict[str, Any], says: s
     assert says in str(caught.value)
     assert "'weather'" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, {"type": "object", "properties": {}}),
+        ({"description": "Nothing."}, {"type": "object", "description": "Nothing."}),
+        ({"properties": {"city": {"type": "string"}}}, {"type": "object", "properties": {"city": {"type": "string"}}}),
+        (
+            {"$ref": "#/$defs/Args", "$defs": {"Args": {"properties": {"city": {}}, "type": "object"}}},
+            {"properties": {"city": {}}, "type": "object"},
+        ),
+    ],
+)
+def test_a_schema_without_a_type_is_that_of_an_object(given: dict[str, Any], sent: dict[str, Any]) -> None:
+    before = json.dumps(given)
+    tool = Tool("weather", "Tell the weather.", given, lambda **args: args)  # pyright: ignore
+    lm = ScriptedLM([call("weather", {"city": "Oslo"} if "city" in before else {}), text("Fine.")])
+    run = MicroAgent([tool], lm, "native", []).ask("How is it?")
+    assert [step.ok for step in run.steps] == [True]
+    assert [dict(one.parameters) for one in lm.requests[0].tools] == [sent]  # pyright: ignore
+    assert json.dumps(given) == before
+    assert isinstance(check(tool, "Oslo"), Faults)
 
 
 def test_an_async_confirmation_is_refused_since_it_would_always_be_true() -> None:
