@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 
+from micro_agent import given
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
 from micro_agent.given_demos import given_demos
@@ -17,7 +18,7 @@ from micro_agent.models.identity import Wanted, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planner import PlanWithTools, compiling
-from micro_agent.rules import Rule, default_rules
+from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.session import Confirmation, OnStep, Session, adrive, drive
@@ -32,11 +33,11 @@ class MicroAgent(dspy.Module):
 
     Args:
         tools: `Tool` objects, ``dspy.Tool`` objects or plain typed functions. ``None``: the built-in tools and plugins.
-        lm: The model. ``None``: the one that DSPy is configured with, else that of `configure_lm`.
+        lm: The model, or its name (``"ollama_chat/…"``). ``None``: DSPy's, if it has one, else that of `configure_lm`.
         mode: ``native`` tool calls, ``json`` decisions, or ``auto``: what suits the provider.
         rules: ``None``: required tools and repetition; ``[]``: none. Limits hold in any case.
         limits: When to stop; 6 decisions unless said otherwise.
-        traces: Where runs are written. ``None`` writes nothing, and a run that is killed is lost.
+        traces: Where runs are written: a folder or a store. ``None`` writes nothing, and a run that is killed is lost.
         demos: Few-shot demos: a file, a list, ``[]`` for none. ``None``: the file that ``COMPILED_DEMOS_PATH`` names
             (``opt/plan_demos.json``) if it is there and made for this model and mode, else default ones in JSON mode.
         confirm: What happens when a tool asks for confirmation: ``pause`` the run, ``never`` (the model is told),
@@ -46,19 +47,20 @@ class MicroAgent(dspy.Module):
     """
 
     def __init__(
-        self, tools: Sequence[Any] | None = None, lm: dspy.LM | None = None, mode: Wanted = "auto",
-        rules: Sequence[Rule] | None = None, limits: Limits | None = None, traces: TraceStore | None = None, *,
-        demos: str | Path | list[dict[str, Any]] | None = None, confirm: Confirmation = "pause",
-        settings: Settings | None = None, system: str | None = None,
+        self, tools: Any = None, lm: dspy.LM | str | None = None, mode: Wanted = "auto",
+        rules: Sequence[Rule] | None = None, limits: Limits | None = None,
+        traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
+        confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
-        chosen = list(default_rules() if rules is None else rules)
-        given = given_demos(demos, settings)
-        self._setup = Setup(toolset(tools), mode, chosen, limits or Limits(), traces, confirm, settings, given, system)
-        compiled = given.compiled
-        self.lm = lm
-        for known in filter(None, (lm, dspy.settings.lm)):
+        shots = given_demos(demos, settings)
+        self._setup = Setup(
+            toolset(tools), given.mode(mode), given.rules(rules), given.limits(limits) or Limits(),
+            given.traces(traces), given.confirm(confirm), settings, shots, system,
+        )  # fmt: skip
+        compiled, self.lm = shots.compiled, given.lm(lm, settings)
+        for known in filter(None, (self.lm, dspy.settings.lm)):
             remember_model(known.kwargs)  # before a journal is read that may have its key in it
         self.plan = dspy.Predict(PlanWithTools.with_instructions(compiled.instructions or PlanWithTools.instructions))
         self.plan.demos = [demo.plain() for demo in compiled.demos]
@@ -77,7 +79,7 @@ class MicroAgent(dspy.Module):
             StorageError: The run cannot be written down; nothing was done.
             RunInterrupted: Ctrl-C; the run is on record.
         """
-        return drive(self._session(question, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
+        return drive(self._session(question, given.limits(limits), emit=on_event, on_step=on_step, cancel=cancel))
 
     async def aask(
         self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
@@ -85,7 +87,7 @@ class MicroAgent(dspy.Module):
     ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
         await asked_beforehand(lm := self._model())
-        return await adrive(self._session(question, lm, limits=limits, emit=on_event, cancel=cancel))
+        return await adrive(self._session(question, given.limits(limits), lm, emit=on_event, cancel=cancel))
 
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
         """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
@@ -120,8 +122,8 @@ class MicroAgent(dspy.Module):
         """`forward`, awaited."""
         return _prediction(await self.aask(question))
 
-    def _session(self, question: str, lm: Any = None, **options: Any) -> Session:
-        return self._setup.session(self.plan, lm or self._model(), Run(question=question), **options)
+    def _session(self, question: str, limits: Limits | None, lm: Any = None, **options: Any) -> Session:
+        return self._setup.session(self.plan, lm or self._model(), Run(question=question), limits=limits, **options)
 
     def _model(self, resumed: Run | None = None) -> Any:
         """The model of one run. While an optimizer compiles, its own is the one to ask."""

@@ -49,11 +49,11 @@ def load_tools(*, modules: str | Sequence[str] | None = None, builtin: bool = Tr
     return {name: tool for name, (tool, _) in found.items()}
 
 
-def toolset(tools: Iterable[object] | None) -> dict[str, Tool]:
+def toolset(tools: object) -> dict[str, Tool]:
     """The tools of an agent, by name and in the order given; ``None`` is `load_tools`.
 
     Args:
-        tools: Tools, typed functions, ``dspy.Tool``.
+        tools: Tools, typed functions, ``dspy.Tool``: several, as `load_tools` gives them too, or one.
 
     Raises:
         ToolDefinitionError: One is not a tool, or two have the same name.
@@ -61,11 +61,19 @@ def toolset(tools: Iterable[object] | None) -> dict[str, Tool]:
     if tools is None:
         return load_tools()
     found: dict[str, Tool] = {}
-    for tool in map(as_tool, tools):
+    for tool in map(as_tool, _several(tools)):
         if tool.name in found:
             raise ToolDefinitionError(f"two tools are named {tool.name!r}; give one of them another name")
         found[tool.name] = tool
     return found
+
+
+def _several(tools: object) -> Iterable[object]:
+    if isinstance(tools, Mapping):
+        return cast("Mapping[str, object]", tools).values()
+    if callable(tools) or not isinstance(tools, Iterable):
+        return [tools]
+    return cast("Iterable[object]", tools)
 
 
 def digest(tools: Mapping[str, Tool] | Iterable[Tool]) -> str:
