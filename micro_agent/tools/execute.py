@@ -5,18 +5,17 @@ not take a place away from the tools after it. What it returned or raised is sho
 """
 
 import asyncio
-import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from types import GeneratorType
 from typing import Any
 
 from micro_agent.callbacks import from_outside
 from micro_agent.tools.jobs import TimedOut, adone, begin, done
 from micro_agent.tools.outcome import Outcome, Seen, failed, is_plain, observed, outcome_of, timed_out
 from micro_agent.tools.own_tasks import own_tasks
+from micro_agent.tools.settled import is_pending, settled
 from micro_agent.tools.tool import Tool
 
 __all__ = ["Outcome", "Underway", "aexecute", "execute"]
@@ -99,8 +98,8 @@ async def _arun(tool: Tool, args: dict[str, Any], ends: float) -> Seen:
         shown = await adone(lambda job: _shown(tool, lambda: tool.handler(**args), _Pending), _left(ends))
         if not isinstance(shown, _Pending):
             return shown
-        result, error = shown.awaitable, None
-    if error is None and _is_awaitable(result):
+        result, error = shown.result, None
+    if error is None and is_pending(result):
         result, error = await _awaited(result, _left(ends))
     if error is None and is_plain(result):
         return observed(tool, result)
@@ -113,16 +112,16 @@ def _left(ends: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """An awaitable that a handler returned in its thread, for the event loop that the caller runs on."""
+    """What a handler returned in its thread to be waited for, on the event loop that the caller runs on."""
 
-    awaitable: Awaitable[Any]
+    result: Any
 
 
-def _shown(tool: Tool, call: Callable[[], Any], awaited: Callable[[Awaitable[Any]], Any]) -> Any:
+def _shown(tool: Tool, call: Callable[[], Any], awaited: Callable[[Any], Any]) -> Any:
     """Call, in a worker thread, and give what is seen, or the `_Pending` that is still to become one."""
     try:
         result = call()
-        if _is_awaitable(result):
+        if is_pending(result):
             result = awaited(result)
         return result if isinstance(result, _Pending) else observed(tool, result)
     except BaseException as error:  # noqa: BLE001 whatever a tool raises is its failure: Ctrl-C does not come to this thread
@@ -142,18 +141,18 @@ def _called(tool: Tool, args: dict[str, Any]) -> _Kept:
         return None, error
 
 
-async def _kept(result: Awaitable[Any]) -> _Kept:
+async def _kept(result: Any) -> _Kept:
     try:
         with own_tasks():
-            return await result, None
+            return await settled(result), None
     except BaseException as error:
         if from_outside(error):
             raise
         return None, error
 
 
-async def _awaited(result: Awaitable[Any], timeout_s: float | None) -> _Kept:
-    """Wait for an awaitable, but no longer than ``timeout_s`` and a second for its clean-up."""
+async def _awaited(result: Any, timeout_s: float | None) -> _Kept:
+    """Wait for what a tool gave, but no longer than ``timeout_s`` and a second for its clean-up."""
     task = asyncio.ensure_future(_kept(result))
     try:
         await asyncio.wait({task}, timeout=timeout_s)
@@ -165,9 +164,3 @@ async def _awaited(result: Awaitable[Any], timeout_s: float | None) -> _Kept:
         await asyncio.wait({task}, timeout=_CLEANUP_S)
         raise TimedOut
     return task.result()
-
-
-def _is_awaitable(result: object) -> bool:
-    """Whether it can be awaited, told by its class: a result may be anything, and answer for itself in any way."""
-    kind = type(result)
-    return issubclass(kind, Awaitable) or (kind is GeneratorType and inspect.isawaitable(result))

@@ -6,12 +6,13 @@ What does not come back cannot be ended: its thread is left alone with it.
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from micro_agent.tools.processes import kill_children
+from micro_agent.tools.settled import settled
 from micro_agent.tools.workers import Worker, run_in_worker
 
 _QUICK_S = 0.0002
@@ -46,14 +47,14 @@ class Job:
         finally:
             self.finished()
 
-    def awaited(self, result: Awaitable[Any]) -> Any:
-        """Wait for an awaitable, in the job's thread, on an event loop of its own."""
+    def awaited(self, result: Any) -> Any:
+        """Wait for what a tool gave, in the job's thread, on an event loop of its own."""
         return asyncio.run(self._own_loop(result))
 
-    async def _own_loop(self, result: Awaitable[Any]) -> Any:
+    async def _own_loop(self, result: Any) -> Any:
         loop, task = asyncio.get_running_loop(), cast("asyncio.Task[Any]", asyncio.current_task())
         self.cancel = lambda: cast("None", loop.call_soon_threadsafe(task.cancel))
-        return await result
+        return await settled(result)
 
     def abandon(self) -> None:
         """End what can be ended: the processes that it started, and a coroutine. Python code runs on."""

@@ -3,24 +3,28 @@
 import dataclasses
 import datetime
 import enum
+import io
 import json
 import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, cast
 
+MAX_NODES = 100_000
+MAX_TEXT = 16_000_000
+"""Characters after which an iterator is asked for no more items: it may have no end."""
 _MAX_DEPTH = 50
-_MAX_NODES = 100_000
 _MAX_BITS = 8192
 
 
 def jsonable(value: object) -> Any:
     """``value`` in plain JSON types: ``dict`` with text keys, ``list``, ``str``, ``int``, finite ``float``, bool, null.
 
-    pydantic models and dataclasses become objects, sets sorted lists, dates ISO 8601, bytes and paths text, NaN and
-    infinities text, all else its ``repr``. Cycles, deep nesting and very many items are cut and say so.
+    pydantic models and dataclasses become objects, iterators (a generator, say) lists, sets sorted lists, dates ISO
+    8601, bytes and paths text, NaN and infinities text, all else its ``repr``. Cycles, deep nesting and very many items
+    are cut and say so.
     """
     return _Plain().of(value, 0)
 
@@ -30,7 +34,7 @@ class _Plain:
 
     def __init__(self) -> None:
         self.open: set[int] = set()
-        self.left = _MAX_NODES
+        self.left, self.text = MAX_NODES, 0
 
     def of(self, value: object, depth: int) -> Any:
         self.left -= 1
@@ -39,6 +43,7 @@ class _Plain:
         if isinstance(value, enum.Enum):
             return self.of(value.value, depth + 1)
         if isinstance(value, str):
+            self.text += len(value)
             return _text(str.__str__(value))
         if isinstance(value, int):
             return _integer(int(value))
@@ -67,6 +72,8 @@ class _Plain:
         fields = _fields(value)
         if fields is not None:
             return self.of(fields, depth + 1)
+        if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
+            return self._drawn(cast("Iterator[object]", value), depth)
         return _text(_shown(value))
 
     def _taken(self, items: Collection[object]) -> list[object]:
@@ -88,6 +95,15 @@ class _Plain:
         for item in items:
             if self.left <= 0:
                 found.append(f"… [{len(items) - len(found)} more]")
+                break
+            found.append(self.of(item, depth + 1))
+        return found
+
+    def _drawn(self, items: Iterator[object], depth: int) -> list[Any]:
+        found: list[Any] = []
+        for item in items:
+            if self.left <= 0 or self.text > MAX_TEXT:
+                found.append("… [and more]")
                 break
             found.append(self.of(item, depth + 1))
         return found
