@@ -14,8 +14,11 @@ from micro_agent.models.wire_schemas import Form, has_references, held
 from micro_agent.run import POLICY_VIOLATION, Mode
 from micro_agent.tools import Tool
 from micro_agent.tools.inlined import moved
+from micro_agent.tools.signature import described
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import asked, shown
+
+_TOOLS = "Tools (an argument with ? or = may be left out):"
 
 
 class JsonWire(NativeWire):
@@ -38,8 +41,8 @@ class JsonWire(NativeWire):
 
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt, with the form of a decision and the tools."""
-        lines = [f"- {t.name}: {t.description}\n  args: {as_json(t.schema.inlined)}" for t in tools]
-        return "\n".join([instructions, json_form(), "Tools:", *(lines or ["(none)"])])
+        lines = [_TOOLS, *map(described, tools)] if tools else ["Tools:", "(none)"]
+        return "\n".join([instructions, json_form(), *lines])
 
     def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
         """None: they stand in the system prompt."""

@@ -39,12 +39,11 @@ PLAIN = Tool("add", "Add.", {"type": "object", "properties": {"a": {"type": "int
 NESTED = Tool("walk", "Walk.", TREE, walk)
 
 
-def test_the_json_system_prompt_has_the_form_and_every_tool_with_its_schema() -> None:
+def test_the_json_system_prompt_has_the_form_and_every_tool_with_its_arguments() -> None:
     prompt = JsonWire().system("Be good.", [PLAIN, NESTED])
     assert prompt.startswith("Be good.\n")
     assert '{"tool": {"name": "<tool name>", "args": {<arguments>}}}' in prompt
-    assert f"- add: Add.\n  args: {as_json(PLAIN.parameters)}" in prompt
-    assert "- walk: Walk." in prompt
+    assert "- add(a: int): Add.\n- walk(t?: dict): Walk." in prompt
     assert JsonWire().system("Be good.", []).endswith("Tools:\n(none)")
 
 
