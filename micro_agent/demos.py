@@ -3,17 +3,20 @@
 import json
 import os
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from micro_agent.encoding import as_json
 from micro_agent.errors import DemosError
 from micro_agent.run import Mode
 from micro_agent.storage.jsonl import open_file
 from micro_agent.tools import Tool
+from micro_agent.tools.faults import find_faults
+from micro_agent.tools.sample import sample
 
 MAX_BYTES = 16 * 1024 * 1024
 """Of a file of demos; what is longer is cut off there, and then damaged."""
@@ -108,11 +111,44 @@ def json_form() -> str:
     return _prompts()["json_form"].strip()
 
 
-def default_demos(tools: Iterable[str]) -> list[dict[str, Any]]:
-    """The demos shown in JSON mode when none are given, without those of tools that are not there."""
-    names = set(tools)
-    demos = [Demo.model_validate(demo) for demo in _prompts()["demos"]]
-    return [demo.plain() for demo in demos if demo.tool_names() <= names]
+def default_demos(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """The demos shown in JSON mode when none are given.
+
+    Those of tools that are there, else one of the agent's own tools and the direct answers. With tools none of which
+    can be shown there are none: a direct answer is never the only example.
+    """
+    offered = list(tools)
+    built_in = [Demo.model_validate(demo) for demo in _prompts()["demos"]]
+    demos = [demo for demo in built_in if _possible(demo, {tool.name: tool for tool in offered})]
+    if offered and not any(demo.tool_names() for demo in demos):
+        own = next(filter(None, map(_own_demo, sorted(offered, key=_effort))), None)
+        demos = [own, *demos] if own else []
+    return [demo.plain() for demo in demos]
+
+
+def _possible(demo: Demo, tools: Mapping[str, Tool]) -> bool:
+    """Whether all calls of a demo are ones of these tools: a user's own may have the name of a built-in one."""
+    calls = [(step.tool, step.args) for step in demo.steps]
+    calls += [(demo.decision.tool.name, demo.decision.tool.args)] if demo.decision.tool else []
+    return all(name in tools and not find_faults(tools[name].schema, args) for name, args in calls)
+
+
+def _effort(tool: Tool) -> tuple[bool, bool, bool, int]:
+    """How little a tool suits a demo: best is one that changes nothing and takes an argument or two."""
+    required = len(tool.schema.inlined.get("required", ()))
+    return not tool.read_only, tool.requires_confirmation is not False, not required, required
+
+
+def _own_demo(tool: Tool) -> Demo | None:
+    """A question that takes one call, made up of the tool's schema; ``None`` where no arguments were found."""
+    if (args := sample(tool)) is None:
+        return None
+    words = _prompts()["own_demo"]
+    step = {"tool": tool.name, "args": args, "observation": words["observation"]}
+    question = words["question"].format(tool=tool.name, args=as_json(args))
+    return Demo.model_validate(
+        {"question": question, "steps": [step], "decision": {"final": {"answer": words["answer"]}}}
+    )
 
 
 def with_decision(demos: Iterable[Any]) -> list[Any]:
@@ -125,7 +161,7 @@ def with_decision(demos: Iterable[Any]) -> list[Any]:
 
 def demos_for(demos: Iterable[Any], mode: Mode, tools: Iterable[Tool], *, bare: bool) -> list[Any]:
     """The demos to show: those of ``demos`` with a decision, else the default ones in JSON mode, unless ``bare``."""
-    return with_decision(demos) or ([] if bare or mode == "native" else default_demos(tool.name for tool in tools))
+    return with_decision(demos) or ([] if bare or mode == "native" else default_demos(tools))
 
 
 def load_demos(path: str | Path) -> CompiledDemos:

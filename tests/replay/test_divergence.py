@@ -207,7 +207,7 @@ def test_other_repairs_and_coercions_are_a_note(recorder: "Recorder", today: Mic
 
 def test_another_way_to_fit_the_context_is_told(recorder: "Recorder", today: MicroAgent) -> None:
     pages = [recorder.call("page", {"number": number}) for number in range(9)]
-    settings = load_settings().model_copy(update={"context_length": 3800})
+    settings = load_settings().model_copy(update={"context_length": 3700})
     run = recorder.ask(PLAIN, *pages, recorder.answer(), settings=settings, limits=Limits(max_steps=10))
     first = next(index for index, step in enumerate(run.steps) if step.tool == CONTEXT_TRIMMED)
     number = 2 + max(step.call or 0 for step in run.steps[:first])
