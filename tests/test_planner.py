@@ -95,7 +95,7 @@ def test_compiled_demos_change_the_request_in_both_modes() -> None:
         assert run.digests["tools"] == other.digests["tools"]
 
 
-@pytest.mark.parametrize(("mode", "count"), [("native", 2), ("json", 4)])
+@pytest.mark.parametrize(("mode", "count"), [("native", 2), ("json", 8)])
 def test_default_demos_are_for_json_mode_and_for_tools_that_are_there(mode: Mode, count: int) -> None:
     lm = ScriptedLM([text("3")] * 2, mode=mode)
     MicroAgent(tools=[add], lm=lm, rules=[]).ask("?")
