@@ -45,19 +45,19 @@ class AtOnce:
 
     def outcome(self, effect: Act) -> Outcome:
         """What came of a call, begun now or before."""
-        for other in effect.beside:
-            key = effect.call, other.call_id
+        for ready in _beginning(effect):
+            key = effect.call, ready.call_id
             if key not in self._begun:
-                self._begun[key] = Underway(other.tool, other.args)
+                self._begun[key] = Underway(ready.tool, ready.args)
         begun = self._begun.pop((effect.call, effect.ready.call_id), None)
         return begun.outcome() if isinstance(begun, Underway) else execute(effect.ready.tool, effect.ready.args)
 
     async def aoutcome(self, effect: Act) -> Outcome:
         """The same on the running event loop."""
-        for other in effect.beside:
-            key = effect.call, other.call_id
+        for ready in _beginning(effect):
+            key = effect.call, ready.call_id
             if key not in self._begun:
-                self._begun[key] = asyncio.create_task(aexecute(other.tool, other.args))
+                self._begun[key] = asyncio.create_task(aexecute(ready.tool, ready.args))
         begun = self._begun.pop((effect.call, effect.ready.call_id), None)
         if not isinstance(begun, asyncio.Task):
             return await aexecute(effect.ready.tool, effect.ready.args)
@@ -68,6 +68,11 @@ class AtOnce:
         """Wait for none of them any more."""
         while self._begun:
             self._begun.popitem()[1].cancel()
+
+
+def _beginning(effect: Act) -> tuple[Ready, ...]:
+    """What begins with this effect, in the order of the reply; a call with none beside it is simply made."""
+    return (effect.ready, *effect.beside) if effect.beside else ()
 
 
 def _reads(ready: Ready) -> bool:

@@ -144,7 +144,8 @@ def _judged(scenario: Scenario, run: Run, ran: list[Called], requests: int, *, s
     if scenario.repeats:
         ran_right = all(one.name != "write_note" for one in ran)
     else:
-        ran_right = ran == list(task.ran) if whole else ran == list(task.ran)[: len(ran)]
+        should = list(task.ran) if whole else list(task.ran)[: len(ran)]
+        ran_right = sorted(ran, key=repr) == sorted(should, key=repr)  # what only reads runs at once
     if not ran_right or (whole and not _is_answer(run.answer, task.answer)):
         return "silently wrong"
     if whole:
