@@ -18,6 +18,7 @@ from micro_agent.models.identity import Wanted, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planner import PlanWithTools, compiling
+from micro_agent.program.prediction import prediction
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
@@ -115,12 +116,12 @@ class MicroAgent(dspy.Module):
         return await adrive(self._setup.resumed(self.plan, self._model, run, decision, emit=on_event, cancel=cancel))
 
     def forward(self, question: str) -> dspy.Prediction:
-        """`ask` as a DSPy program: ``Prediction(answer, trace, run)``, for any optimizer and ``dspy.Evaluate``."""
-        return _prediction(self.ask(question))
+        """`ask` as a DSPy program: a `prediction`, for any optimizer and ``dspy.Evaluate``."""
+        return prediction(self.ask(question))
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """`forward`, awaited."""
-        return _prediction(await self.aask(question))
+        return prediction(await self.aask(question))
 
     def _session(self, question: str, limits: Limits | None, lm: Any = None, **options: Any) -> Session:
         return self._setup.session(self.plan, lm or self._model(), Run(question=question), limits=limits, **options)
@@ -135,7 +136,3 @@ class MicroAgent(dspy.Module):
         remember_model(lm.kwargs)
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
         return lm.copy(num_retries=0, cache=False)
-
-
-def _prediction(run: Run) -> dspy.Prediction:
-    return dspy.Prediction(answer=run.answer, trace=[step.model_dump() for step in run.steps], run=run)

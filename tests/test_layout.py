@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-WITH_DSPY = {"adapter", "wires", "planner", "agent", "optimize", "models", "testing"}
+WITH_DSPY = {"adapter", "wires", "planner", "agent", "optimize", "models", "program", "testing"}
 DATA = {"run", "decoding", "rules"}
 ABOVE_DATA = {"loop", "planner", "adapter", "agent", "optimize", "replay", "evaluation", "server", "cli", "coding"}
 

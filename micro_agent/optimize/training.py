@@ -18,6 +18,7 @@ from micro_agent.optimize.ending import Halt, NotFinished, Spent, left_to_spend
 from micro_agent.optimize.showable import showable
 from micro_agent.optimize.store import Kept
 from micro_agent.planner import compiling
+from micro_agent.program.prediction import prediction
 from micro_agent.run import Run
 
 FAILURES_IN_A_ROW = 3
@@ -107,7 +108,7 @@ class Trainee(MicroAgent):
         if compiling():
             shown = showable(self.training.tasks[question], run) if self.teacher else decisions(run)
             dspy.settings.trace.extend(map(self._entry, shown))
-        return dspy.Prediction(answer=run.answer, trace=[step.model_dump() for step in run.steps], run=run)
+        return prediction(run)
 
     def _asked(self, question: str) -> Run:
         if not compiling():
