@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
-from dspy.dsp.utils.settings import main_thread_config
 
 from micro_agent.adapter import DecisionAdapter
 from micro_agent.call_ids import with_ids
 from micro_agent.context import Window
 from micro_agent.demos import demos_for, instructions, with_system
+from micro_agent.dspy_internals import process_wide_trace
 from micro_agent.effects import Planned, Trimmed
 from micro_agent.given_demos import Given
 from micro_agent.models.bodies import reply_from_failure
@@ -40,7 +40,7 @@ PlanWithTools = _Plan.with_instructions(instructions())
 
 def compiling() -> bool:
     """Whether somebody collects a trace of this block, as an optimizer does, and not just the process-wide one."""
-    return dspy.settings.trace is not None and dspy.settings.trace is not main_thread_config["trace"]
+    return dspy.settings.trace is not None and dspy.settings.trace is not process_wide_trace()
 
 
 @dataclass

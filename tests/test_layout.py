@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-WITH_DSPY = {"adapter", "wires", "planner", "agent", "optimize", "models", "program", "testing"}
+WITH_DSPY = {
+    "adapter", "wires", "planner", "agent", "optimize", "models", "program", "testing", "dspy_internals"
+}  # fmt: skip
+PUBLIC_DSPY = {"dspy", "dspy.lm15", "dspy.streaming", "dspy.utils"}
 DATA = {"run", "decoding", "rules"}
 ABOVE_DATA = {"loop", "planner", "adapter", "agent", "optimize", "replay", "evaluation", "server", "cli", "coding"}
 
@@ -65,6 +68,19 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 def test_dspy_is_imported_where_it_may_be(module: str) -> None:
     found = [name for name in imports(module, everywhere(TREES[module])) if name.split(".")[0] == "dspy"]
     assert found == []
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module != "micro_agent.dspy_internals"])
+def test_what_dspy_does_not_export_is_named_in_one_file(module: str) -> None:
+    found = [name for name in imports(module, everywhere(TREES[module])) if name.split(".")[0] == "dspy"]
+    assert set(found) <= PUBLIC_DSPY
+    names = [
+        alias.name
+        for node in everywhere(TREES[module])
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module in PUBLIC_DSPY
+        for alias in node.names
+    ]
+    assert [name for name in names if name.startswith("_")] == []
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if part(module) in DATA])

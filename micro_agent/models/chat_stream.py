@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from dspy.utils.exceptions import LMTransportError
+from dspy import LMTransportError
 
 from micro_agent.models.bodies import as_object, reasoning_of, text_of
 from micro_agent.models.call_deltas import CallDeltas

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from math import inf
 from threading import Lock
 
-from dspy.utils.exceptions import LMError, LMRateLimitError
+from dspy import LMError, LMRateLimitError
 
 from micro_agent.models.endpoint import Deadline, Endpoint, timed_out
 from micro_agent.models.failures import marked, overflows

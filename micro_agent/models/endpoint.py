@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from dspy._vendor.lm15.transports import ConnectError, ReadTimeout, TransportError, TransportRequest, WriteTimeout
-from dspy.utils.exceptions import LMTimeoutError, LMTransportError
+from dspy import LMTimeoutError, LMTransportError
 
+from micro_agent.dspy_internals import ConnectError, ReadTimeout, TransportError, TransportRequest, WriteTimeout
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.addresses import http_url, shown
 from micro_agent.models.failures import marked

@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import aclosing, closing
 from typing import Any, ClassVar, Protocol, Self
 
-from dspy import lm15
-from dspy.utils.exceptions import LMError
+from dspy import LMError, lm15
 
 from micro_agent.known_secrets import remember
 from micro_agent.models.contention import Turns

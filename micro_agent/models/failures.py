@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Literal, TypeVar, cast
 
-from dspy.utils.exceptions import (
+from dspy import (
     ContextWindowExceededError,
     LMAuthError,
     LMBillingError,

@@ -14,7 +14,9 @@ from time import monotonic
 from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from dspy._vendor.lm15.transports import (
+from dspy import LMError, LMProviderError
+
+from micro_agent.dspy_internals import (
     AsyncTransportResponse,
     StdlibAsyncTransport,
     StdlibTransport,
@@ -22,8 +24,6 @@ from dspy._vendor.lm15.transports import (
     TransportRequest,
     TransportResponse,
 )
-from dspy.utils.exceptions import LMError, LMProviderError
-
 from micro_agent.models.endpoint import Deadline, Endpoint, Lines, translating
 
 MAX_REPLY = 16 * 1024 * 1024

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any, Self
 
 from dspy import lm15
-from dspy.clients._litellm import get_litellm
-from dspy.clients.engines import litellm_engine
 
+from micro_agent.dspy_internals import get_litellm, litellm_engine
 from micro_agent.known_secrets import remember
 from micro_agent.models import scope
 from micro_agent.models.identity import Traits

@@ -8,8 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar, cast
 
-from dspy import lm15
-from dspy.utils.exceptions import LMUnsupportedFeatureError
+from dspy import LMUnsupportedFeatureError, lm15
 
 from micro_agent.models.bodies import as_object, reasoning_of, text_of
 from micro_agent.models.chat_stream import cut_short

@@ -72,7 +72,7 @@ def listed_context(model: str) -> int | None:
 def _info(provider: str, name: str) -> dict[str, Any]:
     """The table's entry. Cached, because a name that the table lacks makes DSPy scan all of it."""
     keep_offline()
-    from dspy.clients.model_metadata import model_info
+    from micro_agent.dspy_internals import model_info
 
     return model_info(provider, name)
 
@@ -80,7 +80,7 @@ def _info(provider: str, name: str) -> dict[str, Any]:
 @cache
 def _listed(provider: str, name: str) -> tuple[float | None, float | None]:
     """The table's two rates."""
-    from dspy.clients.model_metadata import rate
+    from micro_agent.dspy_internals import rate
 
     info = _info(provider, name)
     return rate(info, "input_cost_per_token"), rate(info, "output_cost_per_token")

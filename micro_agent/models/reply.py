@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast
 
+from dspy import LMProviderError
 from dspy.lm15 import (
     DataPart,
     Message,
@@ -16,7 +17,6 @@ from dspy.lm15 import (
     ToolCallPart,
     Usage,
 )
-from dspy.utils.exceptions import LMProviderError
 
 from micro_agent.decoding.decision import ModelReply, RawCall
 from micro_agent.models.bodies import counted, ollama_reply, openai_reply, reply_from_failure

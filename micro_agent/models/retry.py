@@ -7,7 +7,7 @@ from threading import Event
 from time import monotonic
 from typing import TypeVar
 
-from dspy.utils.exceptions import LMError
+from dspy import LMError
 
 from micro_agent.models.failures import marked, retryable
 

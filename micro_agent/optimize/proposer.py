@@ -4,8 +4,8 @@
 from typing import Any
 
 import dspy
-from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 
+from micro_agent.dspy_internals import InstructionProposer
 from micro_agent.errors import MicroAgentError
 from micro_agent.models.failures import failure_of
 from micro_agent.models.prices import Price, cost

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import dspy
 from dspy import lm15
-from dspy.clients.backend_selection import CLIENT_KEYS
 
 from micro_agent.decoding.decision import ModelReply, RawCall
+from micro_agent.dspy_internals import CLIENT_KEYS, async_engine_of
 from micro_agent.models import scope
 from micro_agent.models.reply import Wire, reply_of, response_of, usage_of
 from micro_agent.testing.damage import damaged
@@ -30,7 +30,7 @@ def faulty(lm: Any, rate: float, seed: int, names: tuple[str, ...], damages: Dam
     if not isinstance(lm, dspy.LM):
         raise TypeError(f"FaultyLM takes a dspy.LM, such as that of configure_lm, not {lm!r:.80}")
     plan = FaultPlan(rate, seed, names, damages)
-    inner, twin = lm.engine, getattr(lm, "_async_engine_spec", None)
+    inner, twin = lm.engine, async_engine_of(lm)
     if isinstance(inner, str):
         whole = lm.copy(cache=False, num_retries=0)
         inner, twin = _WholeLM(whole), _AsyncWholeLM(whole)

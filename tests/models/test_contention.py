@@ -7,7 +7,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from dspy.utils.exceptions import LMError, LMTimeoutError
+from dspy import LMError, LMTimeoutError
 
 from micro_agent import MicroAgent, configure_lm
 from micro_agent.models.contention import MORE_AFTER, Turns, contended

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import dspy
 import pytest
-from dspy.utils.exceptions import LMNotConfiguredError, LMProviderError, LMStreamAssemblyError, LMUnexpectedError
+from dspy import LMNotConfiguredError, LMProviderError, LMStreamAssemblyError, LMUnexpectedError
 from hypothesis import given
 from hypothesis import strategies as st
 

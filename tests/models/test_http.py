@@ -10,7 +10,7 @@ from threading import Event, Semaphore, Thread
 from time import monotonic, sleep
 
 import pytest
-from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError, LMTransportError
+from dspy import LMError, LMProviderError, LMTimeoutError, LMTransportError
 from hypothesis import given
 from hypothesis import strategies as st
 

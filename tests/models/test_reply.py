@@ -5,6 +5,7 @@ import json
 from typing import Any, Literal
 
 import pytest
+from dspy import LMError, LMProviderError, LMRateLimitError, LMServerError
 from dspy.lm15 import (
     DataPart,
     Message,
@@ -15,7 +16,6 @@ from dspy.lm15 import (
     ToolCallPart,
     Usage,
 )
-from dspy.utils.exceptions import LMError, LMProviderError, LMRateLimitError, LMServerError
 from hypothesis import given
 from hypothesis import strategies as st
 
