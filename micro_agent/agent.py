@@ -18,7 +18,8 @@ from micro_agent.models.identity import Wanted, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planner import PlanWithTools, compiling
-from micro_agent.program.prediction import prediction
+from micro_agent.program.callbacks import module_call
+from micro_agent.program.module import Program
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
@@ -29,7 +30,7 @@ from micro_agent.tools import toolset
 from micro_agent.traces import TraceStore
 
 
-class MicroAgent(dspy.Module):
+class MicroAgent(Program):
     """An agent. Safe to share between threads and tasks: all that changes during a run belongs to the run.
 
     Args:
@@ -66,6 +67,7 @@ class MicroAgent(dspy.Module):
         self.plan = dspy.Predict(PlanWithTools.with_instructions(compiled.instructions or PlanWithTools.instructions))
         self.plan.demos = [demo.plain() for demo in compiled.demos]
 
+    @module_call
     def ask(
         self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
         on_step: OnStep | None = None, cancel: Cancel | None = None,
@@ -80,15 +82,15 @@ class MicroAgent(dspy.Module):
             StorageError: The run cannot be written down; nothing was done.
             RunInterrupted: Ctrl-C; the run is on record.
         """
-        return drive(self._session(question, given.limits(limits), emit=on_event, on_step=on_step, cancel=cancel))
+        return drive(self._session(question, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
 
+    @module_call
     async def aask(
         self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
         cancel: Cancel | None = None,
     ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
-        await asked_beforehand(lm := self._model())
-        return await adrive(self._session(question, given.limits(limits), lm, emit=on_event, cancel=cancel))
+        return await adrive(await self._asession(question, limits=limits, emit=on_event, cancel=cancel))
 
     def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
         """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
@@ -99,6 +101,7 @@ class MicroAgent(dspy.Module):
         """`stream`, awaited."""
         return astream(lambda emit: self.aask(question, limits=limits, on_event=emit))
 
+    @module_call
     def resume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
         """Go on with a run that paused or was killed: by its id, or as it was returned where no traces are written.
 
@@ -110,21 +113,19 @@ class MicroAgent(dspy.Module):
         """
         return drive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
 
+    @module_call
     async def aresume(self, run: Run | str, decision: Approval | None = None, *, on_event: OnEvent | None = None,
                       cancel: Cancel | None = None) -> Run:  # fmt: skip
         """`resume`, awaited, with its events."""
         return await adrive(self._setup.resumed(self.plan, self._model, run, decision, emit=on_event, cancel=cancel))
 
-    def forward(self, question: str) -> dspy.Prediction:
-        """`ask` as a DSPy program: a `prediction`, for any optimizer and ``dspy.Evaluate``."""
-        return prediction(self.ask(question))
+    def _session(self, question: str, lm: Any = None, *, limits: Limits | None, **options: Any) -> Session:
+        held, run = given.limits(limits), Run(question=question)
+        return self._setup.session(self.plan, lm or self._model(), run, limits=held, **options)
 
-    async def aforward(self, question: str) -> dspy.Prediction:
-        """`forward`, awaited."""
-        return prediction(await self.aask(question))
-
-    def _session(self, question: str, limits: Limits | None, lm: Any = None, **options: Any) -> Session:
-        return self._setup.session(self.plan, lm or self._model(), Run(question=question), limits=limits, **options)
+    async def _asession(self, question: str, **options: Any) -> Session:
+        await asked_beforehand(lm := self._model())
+        return self._session(question, lm, **options)
 
     def _model(self, resumed: Run | None = None) -> Any:
         """The model of one run. While an optimizer compiles, its own is the one to ask."""

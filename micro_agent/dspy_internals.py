@@ -26,9 +26,10 @@ from dspy.clients.engines import litellm_engine
 from dspy.clients.model_metadata import model_info, rate
 from dspy.dsp.utils.settings import main_thread_config
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
+from dspy.utils.callback_context import ACTIVE_CALL_ID
 
 __all__ = [
-    "CLIENT_KEYS", "AsyncTransportResponse", "ConnectError", "InstructionProposer", "ReadTimeout",
+    "ACTIVE_CALL_ID", "CLIENT_KEYS", "AsyncTransportResponse", "ConnectError", "InstructionProposer", "ReadTimeout",
     "StdlibAsyncTransport", "StdlibTransport", "TransportError", "TransportRequest", "TransportResponse",
     "WriteTimeout", "async_engine_of", "get_litellm", "litellm_engine", "model_info", "process_wide_trace", "rate",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false, reportUntypedBaseClass=false
 """What the names that DSPy does not export stand for. A release that moves or changes one of them fails here."""
 
 import asyncio
@@ -9,6 +9,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy import lm15
+from dspy.utils import BaseCallback
 
 from micro_agent import dspy_internals as internals
 from micro_agent.testing import ModelServer, text
@@ -126,6 +127,27 @@ def test_the_process_wide_trace_is_the_one_that_nobody_asked_for() -> None:
     assert dspy.settings.trace is internals.process_wide_trace()
     with dspy.context(trace=[]):
         assert dspy.settings.trace is not internals.process_wide_trace()
+
+
+def test_the_active_call_is_the_one_that_callbacks_take_for_the_parent() -> None:
+    seen: list[Any] = []
+
+    class Parent(BaseCallback):
+        def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+            seen.append((internals.ACTIVE_CALL_ID.get(), call_id))
+
+    class Inner(dspy.Module):
+        def forward(self) -> dspy.Prediction:
+            return dspy.Prediction()
+
+    class Outer(Inner):
+        def forward(self) -> dspy.Prediction:
+            return Inner()()
+
+    with dspy.context(callbacks=[Parent()]):
+        Outer()()
+    (outermost, outer), (parent, _) = seen
+    assert (outermost, parent) == (None, outer)
 
 
 def test_gepas_proposer_is_a_class_with_bounds_and_advice() -> None:

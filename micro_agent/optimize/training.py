@@ -20,6 +20,7 @@ from micro_agent.optimize.store import Kept
 from micro_agent.planner import compiling
 from micro_agent.program.prediction import prediction
 from micro_agent.run import Run
+from micro_agent.session import drive
 
 FAILURES_IN_A_ROW = 3
 """So many training runs in a row that failed (the server is down, say) end the training."""
@@ -112,9 +113,9 @@ class Trainee(MicroAgent):
 
     def _asked(self, question: str) -> Run:
         if not compiling():
-            return self.ask(question, cancel=self.training.cancel)
+            return drive(self._session(question, cancel=self.training.cancel))
         with dspy.context(trace=[]):  # the optimizer's model is asked; what DSPy would note of the run is not wanted
-            return self.ask(question, cancel=self.training.cancel)
+            return drive(self._session(question, cancel=self.training.cancel))
 
     def _entry(self, decision: dict[str, Any]) -> tuple[Any, dict[str, Any], dspy.Prediction]:
         inputs = {"question": decision["question"], "steps": decision["steps"]}

@@ -1,7 +1,8 @@
 """What is accepted wherever a Tool is: a Tool, a plain typed function, a ``dspy.Tool``."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.errors import ToolDefinitionError
@@ -9,6 +10,25 @@ from micro_agent.tools.derive import tool
 from micro_agent.tools.tool import Tool
 
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, eq=False)
+class FromDspy:
+    """A ``dspy.Tool`` as a handler. DSPy's callbacks are told nothing here: they are for all tools, where they run."""
+
+    tool: Any
+
+    def __call__(self, **kwargs: Any) -> Any:
+        """Call it."""
+        return _untold(type(self.tool).__call__)(self.tool, **kwargs)
+
+
+class AsyncFromDspy(FromDspy):
+    """The same of one whose function is asynchronous."""
+
+    async def __call__(self, **kwargs: Any) -> Any:
+        """Await it."""
+        return await _untold(getattr(type(self.tool), "acall"))(self.tool, **kwargs)  # noqa: B009 DSPy has no types here
 
 
 def as_tool(obj: object) -> Tool:
@@ -35,6 +55,11 @@ def _is_dspy(obj: object) -> bool:
     return any(c.__name__ == "Tool" and c.__module__.partition(".")[0] == "dspy" for c in type(obj).__mro__)
 
 
+def _untold(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a ``dspy.Tool`` without the callbacks that DSPy has put around it."""
+    return getattr(method, "__wrapped__", method)
+
+
 def _from_dspy(obj: Any) -> Tool:
     named = inspect.signature(obj.func).parameters
     args: dict[str, Any] = dict(obj.args or {})
@@ -44,10 +69,7 @@ def _from_dspy(obj: Any) -> Tool:
     required = [key for key in args if _needed(key, args[key], named)]
     parameters = {"type": "object", "properties": args, "required": required, "additionalProperties": bool(open_ended)}
 
-    async def acall(**kwargs: Any) -> Any:
-        return await obj.acall(**kwargs)
-
-    handler = acall if inspect.iscoroutinefunction(obj.func) else obj
+    handler = (AsyncFromDspy if inspect.iscoroutinefunction(obj.func) else FromDspy)(obj)
     return Tool(obj.name, obj.desc or "", parameters, handler)
 
 

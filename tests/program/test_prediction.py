@@ -28,8 +28,7 @@ def third_call_fails(status: int) -> Any:
     return play
 
 
-@pytest.mark.parametrize(("status", "score"), [(400, 66.67), (500, 100.0)])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("status", "score", "threads"), [(400, 66.67, 1), (400, 66.67, 3), (500, 100.0, 1)])
 def test_evaluate_counts_what_failed_as_wrong_and_goes_on(status: int, score: float, threads: int) -> None:
     with ModelServer(third_call_fails(status)) as server:
         lm = configure_lm("openai", model="m", base_url=server.openai_url)
