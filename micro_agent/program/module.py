@@ -1,12 +1,14 @@
-# pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false
+# pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The agent as a module of a DSPy program."""
 
 from abc import abstractmethod
-from typing import Any
+from copy import deepcopy
+from typing import Any, Self
 
 import dspy
 
 from micro_agent.program.prediction import prediction
+from micro_agent.program.saving import restored, saved, without_secrets
 from micro_agent.session import Session, adrive, drive
 
 
@@ -20,6 +22,28 @@ class Program(dspy.Module):
     async def aforward(self, question: str) -> dspy.Prediction:
         """`forward`, awaited."""
         return prediction(await adrive(await self._asession(question)))
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """What ``save`` writes to a file of state: demos, instructions, and a model that was set, without its keys."""
+        return without_secrets(super().dump_state(json_mode))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled, as ``save(save_program=True)`` does: see `saving`."""
+        return saved(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(restored(state))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A copy in this process keeps what a file must not have, such as the key of its model."""
+        memo[id(self)] = copied = type(self).__new__(type(self))
+        super(Program, copied).__setstate__(deepcopy(super().__getstate__(), memo))
+        return copied
+
+    def __copy__(self) -> Self:
+        copied = type(self).__new__(type(self))
+        super(Program, copied).__setstate__(super().__getstate__())
+        return copied
 
     @abstractmethod
     def _session(self, question: str, lm: Any = None, **options: Any) -> Session: ...

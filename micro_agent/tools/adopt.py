@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools.derive import tool
@@ -28,7 +28,8 @@ class AsyncFromDspy(FromDspy):
 
     async def __call__(self, **kwargs: Any) -> Any:
         """Await it."""
-        return await _untold(getattr(type(self.tool), "acall"))(self.tool, **kwargs)  # noqa: B009 DSPy has no types here
+        kind = cast("Any", type(self.tool))
+        return await _untold(kind.acall)(self.tool, **kwargs)
 
 
 def as_tool(obj: object) -> Tool:
