@@ -2,15 +2,13 @@
 
 import asyncio
 import functools
-import inspect
 import signal
 import socket
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from math import ceil
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -101,7 +99,6 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
-        loop.set_default_executor(QuickExecutor())
         loop.set_exception_handler(telling_once(self._say))
         await super().startup(sockets)
         for listener in sockets or ():
@@ -138,32 +135,3 @@ class _Server(uvicorn.Server):
         self.should_exit = True
         if running := self._pool.running():
             self._say(f"ending: {running} under way, {self._grace_s:g} s for them; a second signal ends at once")
-
-
-_QUICK = [[("dspy.clients.execution", name)] for name in ("prepare", "_price_result")]
-
-
-class QuickExecutor(ThreadPoolExecutor):
-    """The threads of an event loop, but for what is over before a thread has taken it up.
-
-    DSPy sends two jobs of some ten microseconds to a thread for every call of a model: it takes the request apart, and
-    looks for a price. The way to a thread and back costs several times that, so these two are done where they are.
-    """
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Run a job, or send it to a thread."""
-        if not _is_quick(fn):
-            return super().submit(fn, *args, **kwargs)
-        # A future of the loop, which is done: whoever awaits it goes on at once. One of a thread would wake the loop.
-        done = asyncio.get_running_loop().create_future()
-        try:
-            done.set_result(fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - carried to whoever waits
-            done.set_exception(error)
-        return done
-
-
-def _is_quick(fn: Callable[..., Any]) -> bool:
-    """Whether it is one of those two, as `asyncio.to_thread` wraps it."""
-    job: Any = cast("functools.partial[Any]", fn).args[:1] if isinstance(fn, functools.partial) else ()
-    return [(one.__module__, one.__name__) for one in job if inspect.isfunction(one)] in _QUICK

@@ -1,6 +1,5 @@
 """The server's process: where it listens, and how it ends."""
 
-import asyncio
 import os
 import queue
 import signal
@@ -8,7 +7,6 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import import_module
 from typing import Any
 
 import httpx
@@ -18,7 +16,7 @@ from micro_agent import MicroAgent
 from micro_agent.errors import ConfigurationError
 from micro_agent.server.app import create_app
 from micro_agent.server.runs import RunPool
-from micro_agent.server.serve import QuickExecutor, listening, serve, url_of
+from micro_agent.server.serve import listening, serve, url_of
 from micro_agent.server.settings import ServerSettings
 from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.traces import TraceStore
@@ -148,31 +146,3 @@ def test_an_ipv6_address_has_brackets_in_its_url() -> None:
         pytest.skip("this machine has no IPv6 loopback address")
     with listener:
         assert url_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"
-
-
-def test_a_model_call_of_dspy_needs_no_thread() -> None:
-    agent = MicroAgent(tools=[], lm=ScriptedLM([text("Done.")]), rules=[])
-
-    async def work() -> tuple[str | None, int, str]:
-        executor = QuickExecutor(thread_name_prefix="of this test")
-        asyncio.get_running_loop().set_default_executor(executor)
-        answer = (await agent.aask("?")).answer
-        threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("of this test")]
-        other = await asyncio.to_thread(lambda: threading.current_thread().name)
-        return answer, len(threads), other
-
-    answer, threads, other = asyncio.run(work())
-    assert (answer, threads) == ("Done.", 0)
-    assert other.startswith("of this test")
-
-
-def test_what_such_a_job_raises_reaches_whoever_waits() -> None:
-    prepare: Any = vars(import_module("dspy.clients.execution"))["prepare"]
-
-    async def work() -> None:
-        executor = QuickExecutor(thread_name_prefix="of this test")
-        asyncio.get_running_loop().set_default_executor(executor)
-        with pytest.raises(TypeError, match="unexpected"):
-            await asyncio.to_thread(prepare, unexpected=True)
-
-    asyncio.run(work())
