@@ -32,14 +32,15 @@ class DecisionAdapter(dspy.Adapter):
         self, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[View], inputs: View
     ) -> list[dict[str, Any]]:
         """Ask for one decision. Returns one completion, ``{"decision": {…}}``."""
-        return self._read(lm(self._request(lm, lm_kwargs, signature, demos, inputs)), lm_kwargs)
+        request = self._request(lm, lm_kwargs, signature, demos, inputs)
+        return self._read(lm(request, **self._anew), lm_kwargs)
 
     async def acall(
         self, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[View], inputs: View
     ) -> list[dict[str, Any]]:
         """The same, awaited."""
         request = self._request(lm, lm_kwargs, signature, demos, inputs)
-        return self._read(await lm.acall(request), lm_kwargs)
+        return self._read(await lm.acall(request, **self._anew), lm_kwargs)
 
     def _request(
         self, lm: dspy.LM, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[View], inputs: View
@@ -48,6 +49,7 @@ class DecisionAdapter(dspy.Adapter):
             self.page.open(signature.instructions, demos)
         self.page.render(inputs["question"], inputs["steps"])
         settings = {**lm.kwargs, **lm_kwargs}
+        self._anew = {key: settings[key] for key in settings if key == "rollout_id"}  # asks past DSPy's cache
         settings = {key: settings[key] for key in SETTINGS if settings.get(key) is not None}
         if settings != self._config[0]:
             self._config = settings, self.wire.config(settings, self._format)

@@ -136,4 +136,4 @@ class MicroAgent(Program):
             lm = self.lm = configure_lm(settings=self._setup.settings)
         remember_model(lm.kwargs)
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
-        return lm.copy(num_retries=0, cache=False)
+        return lm.copy(num_retries=0)

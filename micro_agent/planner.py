@@ -20,7 +20,8 @@ from micro_agent.models.context_length import learned_length, longer_context
 from micro_agent.models.failures import marked, overflows
 from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
-from micro_agent.models.prices import Price, cost
+from micro_agent.models.prices import Price
+from micro_agent.program.bill import Bill
 from micro_agent.resampling import Tries
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
@@ -58,6 +59,7 @@ class Planner:
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
+        self._bill = Bill()
         self._wire()
 
     def plan(self, run: Run) -> Planned:
@@ -101,7 +103,8 @@ class Planner:
     def _context(self) -> Any:
         """This run's adapter, and no record on DSPy's side unless somebody collects one (an optimizer does)."""
         unwatched = {} if compiling() else {"trace": None}
-        return dspy.context(adapter=self._adapter, disable_history=True, **unwatched)
+        self._bill = Bill(dspy.settings.usage_tracker)
+        return dspy.context(adapter=self._adapter, disable_history=True, usage_tracker=self._bill, **unwatched)
 
     def _inputs(self, run: Run) -> dict[str, Any]:
         window, held = self._window, self._held()
@@ -131,5 +134,5 @@ class Planner:
         call = self._adapter.last
         self._tries.answered()
         self._window.answered()
-        call.cost_usd = cost(self.price, call.input_tokens, call.output_tokens)
+        call.cost_usd = self._bill.cost(call, self.price, cached=self.lm.cache)
         return with_ids(call, run)

@@ -22,7 +22,6 @@ from micro_agent.models.failures import LM_ERRORS, failure_of
 from micro_agent.models.retry import aattempts, attempts
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.planner import Planner
-from micro_agent.program.tool_calls import aexecute, execute
 from micro_agent.questions import as_approved, verified
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.storage.journal import Journal

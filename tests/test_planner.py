@@ -38,7 +38,7 @@ def test_a_server_that_refuses_tools_is_used_in_json_mode_from_then_on(asynchron
 
 def test_a_model_without_an_engine_of_ours_is_remembered_too() -> None:
     with ModelServer([error(400, NO_TOOLS), final("3"), final("three")]) as server:
-        lm = dspy.LM("openai/m", api_base=server.openai_url, api_key="x", engine="lm15")
+        lm = dspy.LM("openai/m", api_base=server.openai_url, api_key="x", engine="lm15", cache=False)
         agent = MicroAgent(tools=[add], lm=lm, rules=[])
         assert [agent.ask("?").mode, agent.ask("?").mode] == ["json", "json"]
         assert ["tools" in (request.body or {}) for request in server.chats] == [True, False, False]

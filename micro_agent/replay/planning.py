@@ -43,7 +43,7 @@ class _Model(Traits):
         self.model = name or "recorded"
         self.provider = provider
         self.kwargs: dict[str, Any] = {}
-        self.engine = self
+        self.engine, self.cache = self, False
         self.request: Any = None
 
     def __call__(self, request: Any) -> Any:
