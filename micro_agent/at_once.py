@@ -15,7 +15,7 @@ from micro_agent.effects import Act, confirmation
 from micro_agent.rules import BeforeTool
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
-from micro_agent.tools import Outcome, Ready, Tool, Underway, aexecute, execute, prepare
+from micro_agent.tools import Outcome, Ready, Tool, Underway, prepare
 from micro_agent.unsettled import unanswered
 
 MOST = 8
@@ -41,6 +41,9 @@ class AtOnce:
     """The calls of one run that have begun before the loop came to them."""
 
     def __init__(self) -> None:
+        from micro_agent.program import tool_calls  # with DSPy, which the loop is read without
+
+        self._calls = tool_calls
         self._begun: dict[tuple[int, str | None], Underway | asyncio.Task[Outcome]] = {}
 
     def outcome(self, effect: Act) -> Outcome:
@@ -48,19 +51,23 @@ class AtOnce:
         for ready in _beginning(effect):
             key = effect.call, ready.call_id
             if key not in self._begun:
-                self._begun[key] = Underway(ready.tool, ready.args)
+                self._begun[key] = self._calls.Underway(ready.tool, ready.args)
         begun = self._begun.pop((effect.call, effect.ready.call_id), None)
-        return begun.outcome() if isinstance(begun, Underway) else execute(effect.ready.tool, effect.ready.args)
+        return (
+            begun.outcome()
+            if isinstance(begun, Underway)
+            else self._calls.execute(effect.ready.tool, effect.ready.args)
+        )
 
     async def aoutcome(self, effect: Act) -> Outcome:
         """The same on the running event loop."""
         for ready in _beginning(effect):
             key = effect.call, ready.call_id
             if key not in self._begun:
-                self._begun[key] = asyncio.create_task(aexecute(ready.tool, ready.args))
+                self._begun[key] = asyncio.create_task(self._calls.aexecute(ready.tool, ready.args))
         begun = self._begun.pop((effect.call, effect.ready.call_id), None)
         if not isinstance(begun, asyncio.Task):
-            return await aexecute(effect.ready.tool, effect.ready.args)
+            return await self._calls.aexecute(effect.ready.tool, effect.ready.args)
         waited = perf_counter()
         return replace(await begun, latency_s=perf_counter() - waited)
 

@@ -1,8 +1,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """DSPy's callbacks around what an agent does: each question one call of a module, each tool run one call of a tool."""
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from typing import Any, TypeVar
@@ -34,32 +33,35 @@ def callbacks_of(tool: Tool) -> Sequence[Any]:
     return [*everywhere, *getattr(tool.handler.tool, "callbacks", ())]
 
 
-class Told:
-    """One run of a tool, for callbacks: ``outcome`` is what came of it."""
+class ToolCall:
+    """One run of a tool, for callbacks: it has started when this is made. The tool begins in a ``with`` block.
 
-    outcome: Outcome | None = None
-
-
-@contextmanager
-def tool_call(callbacks: Sequence[Any], tool: Tool, args: dict[str, Any]) -> Generator[Told]:
-    """Tell ``on_tool_start`` before a tool runs in this block, and ``on_tool_end`` after it.
-
-    ``outputs`` is the observation. Of a tool that failed it is ``None``, and ``exception`` is a `ToolError` with the
-    code and the message that the model sees. What a callback raises is a warning.
+    To ``on_tool_end`` goes the observation as ``outputs``. Of a tool that failed that is ``None``, and ``exception`` is
+    a `ToolError` with the code and the message that the model sees. What a callback raises is a warning.
     """
-    call, ident = Told(), uuid4().hex
-    _tell(callbacks, "on_tool_start", call_id=ident, instance=_as_dspy(tool), inputs={"kwargs": dict(args)})
-    token = ACTIVE_CALL_ID.set(ident)
-    raised: BaseException | None = None
-    try:
-        yield call
-    except BaseException as error:
-        raised = error
-        raise
-    finally:
-        ACTIVE_CALL_ID.reset(token)
-        outputs, exception = (None, raised) if call.outcome is None else _end(call.outcome)
-        _tell(callbacks, "on_tool_end", call_id=ident, outputs=outputs, exception=exception)
+
+    def __init__(self, callbacks: Sequence[Any], tool: Tool, args: dict[str, Any]) -> None:
+        self._callbacks, self._ident = callbacks, uuid4().hex
+        _tell(callbacks, "on_tool_start", call_id=self._ident, instance=_as_dspy(tool), inputs={"kwargs": dict(args)})
+
+    def __enter__(self) -> None:
+        self._token = ACTIVE_CALL_ID.set(self._ident)
+
+    def __exit__(self, kind: object, error: BaseException | None, *at: object) -> None:
+        ACTIVE_CALL_ID.reset(self._token)
+        if error is not None:
+            self._end(None, error)
+
+    def ended(self, outcome: Outcome) -> Outcome:
+        """Tell what came of it."""
+        if outcome.error is None:
+            self._end(outcome.observation, None)
+        else:
+            self._end(None, ToolError(outcome.error, str(outcome.observation.get("message", ""))))
+        return outcome
+
+    def _end(self, outputs: Any, exception: BaseException | None) -> None:
+        _tell(self._callbacks, "on_tool_end", call_id=self._ident, outputs=outputs, exception=exception)
 
 
 def _tell(callbacks: Sequence[Any], name: str, **event: Any) -> None:
@@ -69,12 +71,6 @@ def _tell(callbacks: Sequence[Any], name: str, **event: Any) -> None:
 
 def _call(callback: Any, name: str, event: dict[str, Any]) -> None:
     getattr(callback, name)(**event)
-
-
-def _end(outcome: Outcome) -> tuple[Any, ToolError | None]:
-    if outcome.error is None:
-        return outcome.observation, None
-    return None, ToolError(outcome.error, str(outcome.observation.get("message", "")))
 
 
 @lru_cache(maxsize=256)

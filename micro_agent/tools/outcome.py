@@ -92,6 +92,12 @@ def timed_out(tool: Tool) -> Seen:
     return Seen({"error": "TOOL_TIMEOUT", "message": message})
 
 
+def dropped() -> Outcome:
+    """What stands for a call that had begun early and is not wanted any more."""
+    observation = {"error": "NOT_RUN", "message": "The run went another way before this call was waited for."}
+    return Outcome(observation, ok=False, error="NOT_RUN", latency_s=None)
+
+
 def _error(tool: Tool, message: str) -> Seen:
     return _seen(tool, {"error": "TOOL_EXCEPTION", "message": jsonable(message)})
 

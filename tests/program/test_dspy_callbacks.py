@@ -2,6 +2,7 @@
 """DSPy's callbacks: a question is one call of a module, a tool run one call of a tool inside of it."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,9 @@ from dspy.utils.callback import ACTIVE_CALL_ID
 
 from micro_agent import MicroAgent, Run, Tool
 from micro_agent.effects import Approval
+from micro_agent.rules import AfterStep, Stop
 from micro_agent.streaming import Ended
-from micro_agent.testing import ScriptedLM, call, text
+from micro_agent.testing import ScriptedLM, call, calls, text
 from micro_agent.tools import ToolError
 
 
@@ -213,6 +215,43 @@ def test_a_callback_that_fails_ends_nothing(way: str, caplog: pytest.LogCaptureF
     with dspy.context(callbacks=[Bad()]):
         assert WAYS[way](agent()).answer == "It is 3."
     assert "on_tool_start failed (ValueError: no); the run goes on" in caplog.messages
+
+
+@pytest.mark.parametrize("way", ["ask", "aask"])
+def test_tools_that_run_at_once_stand_beside_each_other(way: str) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+    def read(n: int) -> int:
+        return n
+
+    tool = Tool("read", "", schema, read, read_only=True)
+    log = Log()
+    with dspy.context(callbacks=[log]):
+        WAYS[way](agent(tool, script=[calls(("read", {"n": 1}), ("read", {"n": 2})), text("Well.")]))
+    told = [event for event in log.events if event[1] == "read"]
+    assert {event[2] for event in told} == {"MicroAgent"}
+    assert sorted(str(event[3]) for event in told) == ["1", "2", "{'kwargs': {'n': 1}}", "{'kwargs': {'n': 2}}"]
+
+
+@pytest.mark.parametrize("way", ["ask", "aask"])
+def test_a_tool_that_had_begun_and_is_not_wanted_has_an_end(way: str) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    begun, free = threading.Event(), threading.Event()
+
+    def read(n: int) -> int:
+        (begun if n == 2 else free).set()
+        (free if n == 2 else begun).wait(10)
+        return n
+
+    def stops(run: Run, event: Any) -> Stop | None:
+        return Stop("enough", "enough") if isinstance(event, AfterStep) else None
+
+    log, tool = Log(), Tool("read", "", schema, read, read_only=True)
+    one = MicroAgent([tool], ScriptedLM([calls(("read", {"n": 1}), ("read", {"n": 2}))]), rules=[stops])
+    with dspy.context(callbacks=[log]):
+        WAYS[way](one)
+    ends = [event[3] for event in log.events if event[0] == "tool end"]
+    assert len(ends) == 2
 
 
 def test_a_tool_that_is_broken_off_has_an_end() -> None:
