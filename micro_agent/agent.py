@@ -119,7 +119,7 @@ class MicroAgent(Program):
         """`resume`, awaited, with its events."""
         return await adrive(self._setup.resumed(self.plan, self._model, run, decision, emit=on_event, cancel=cancel))
 
-    def _session(self, question: str, lm: Any = None, *, limits: Limits | None, **options: Any) -> Session:
+    def _session(self, question: str, lm: Any = None, *, limits: Limits | None = None, **options: Any) -> Session:
         held, run = given.limits(limits), Run(question=question)
         return self._setup.session(self.plan, lm or self._model(), run, limits=held, **options)
 

@@ -79,6 +79,7 @@ def test_agents_are_asked_scored_and_written_down(file: ResultFile, store: Trace
     assert one.trace == str(store.path(one.run.id))
     assert (len(trace.calls), one.run.calls, one.run.steps) == (2, [], trace.steps)
     assert one.models == [trace.calls[0].model]
+    assert one.wall_s is not None
     assert one.wall_s >= one.run.usage.latency_s > 0
     assert list(store.open_runs()) == []
 
