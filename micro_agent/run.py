@@ -117,7 +117,6 @@ class Run(_Data):
     id: str = Field(default_factory=new_id, pattern=r"^[0-9a-f]{32}$")
     ts: str = Field(default_factory=utc_now)
     question: str
-    system: str | None = None  # a task or persona that was added to the instructions
     steps: list[Step] = Field(default_factory=list[Step])
     answer: str | None = None
     model_answer: str | None = None
@@ -140,6 +139,7 @@ class Run(_Data):
     limits: dict[str, float | int | None] = Field(default_factory=dict[str, float | int | None])
     confirmation: dict[str, Any] | None = None
     """The open question of a paused run: ``tool``, ``args``, ``call``, ``call_id``, ``reason``, ``sha256``."""
+    system: str | None = None  # a task or persona that was added to the instructions
     parent: str | None = None
     forked_at: int | None = None
     """So many steps of a fork are copies of its ``parent``'s."""

@@ -16,7 +16,7 @@ def test_each_line_is_ok_or_says_what_to_do(cli: "Cli"):
     assert done.code == 0, done.err
     assert [line.split()[:2] for line in done.out.splitlines()] == [
         ["ok", name]
-        for name in ("provider", "model", "context", "tools", "schema", "speed", "price", "traces", "state")
+        for name in ("provider", "model", "context", "tools", "schema", "speed", "price", "toolset", "traces", "state")
     ]
 
 

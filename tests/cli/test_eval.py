@@ -278,7 +278,7 @@ CONFLICTS = {
     "use_tool_calls": (["--no-use-tool-calls"], "--use-tool-calls is not what r.jsonl was begun with ('json', then"),
     "rubrics": (["--rubrics", "other.yaml"], "--rubrics is not what r.jsonl was begun with (its weights differ)"),
     "tasks": (["--tasks", "other.jsonl"], "other.jsonl has changed since r.jsonl was begun: put it back"),
-    "out": (["--out", "other.jsonl"], "--resume goes on in its own file: leave --out out"),
+    "out": (["--out", "other.jsonl"], "--resume continues its own file: leave out --out"),
 }
 
 
