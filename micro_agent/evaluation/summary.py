@@ -20,7 +20,7 @@ def summarize(header: Header, results: Iterable[Result]) -> Summary:
     """The figures of an eval. ``results`` is read once, and only numbers and names are kept of each.
 
     Rates and standard errors are clustered by task. A quantity that is unknown for one trial has no mean, error and
-    total; its median, 90 % quantile and maximum are those of the trials where it is known.
+    total; its median, p90 and maximum are those of the trials where it is known.
     """
     tally = Tally(header)
     for result in results:

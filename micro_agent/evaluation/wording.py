@@ -99,7 +99,7 @@ def _average(figure: Distribution, *, digits: int = 3) -> str:
         return f"unknown  (for {figure.unknown} of {_count(figure.n + figure.unknown, 'trial')})"
     if figure.mean is None:
         return "there is no result"
-    spread = f"median {figure.median:.{digits}f}, 90 % under {figure.p90:.{digits}f}, most {figure.max:.{digits}f}"
+    spread = f"median {figure.median:.{digits}f}, p90 {figure.p90:.{digits}f}, max {figure.max:.{digits}f}"
     total = f", total {figure.total:.{digits}f}"
     return f"{figure.mean:.{digits}f}  ({spread}{total if digits > 3 else ''})"
 

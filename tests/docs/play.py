@@ -40,8 +40,9 @@ class _Server:
     def start(self, command: str) -> str:
         """Start it in place of the one before; returns what it said until it listened, or ended."""
         self.end()
+        any_port = command.removesuffix("&").replace("--port 8000", "--port 0")
         self._process = subprocess.Popen(
-            ["bash", "-c", command.removesuffix("&")], env={**os.environ, "MICRO_AGENT_PORT": "0"}, text=True,
+            ["bash", "-c", any_port], env={**os.environ, "MICRO_AGENT_PORT": "0"}, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         said = ""

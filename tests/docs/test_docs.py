@@ -28,7 +28,7 @@ PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*)[^`]*")
 _NOT_RUN = re.compile(r"\s*<!-- not run:(?P<reason>.*)-->\s*")
-_CALL = re.compile(r"\$ (.*\| )?(\w+=\S* )*(micro-agent|curl)\b")
+_CALL = re.compile(r"\$ (.*\| )?(\w+=\S* )*(micro-agent|curl|python -m micro_agent\S* .*--port 8000)\b")
 _FILE = re.compile(r"# [\w./-]+\.(py|yaml|toml)\n")
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)[^)]*\)")
 

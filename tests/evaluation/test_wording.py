@@ -49,11 +49,11 @@ def test_the_main_figures_come_first_by_their_names() -> None:
         "success_rate": "0.640 [0.501, 0.759]  (32 of 50)",
         "contains_hit_rate": "0.640 [0.501, 0.759]  (32 of 50)",
         "key_hit_rate": "none of the tasks has expect_key",
-        "avg_latency_sec": "1.500  (median 1.500, 90 % under 1.500, most 1.500)",
-        "avg_lm_calls": "2.000  (median 2.000, 90 % under 2.000, most 2.000)",
-        "avg_tool_calls": "1.000  (median 1.000, 90 % under 1.000, most 1.000)",
-        "avg_steps": "1.000  (median 1.000, 90 % under 1.000, most 1.000)",
-        "avg_cost_usd": "0.001000  (median 0.001000, 90 % under 0.001000, most 0.001000, total 0.050000)",
+        "avg_latency_sec": "1.500  (median 1.500, p90 1.500, max 1.500)",
+        "avg_lm_calls": "2.000  (median 2.000, p90 2.000, max 2.000)",
+        "avg_tool_calls": "1.000  (median 1.000, p90 1.000, max 1.000)",
+        "avg_steps": "1.000  (median 1.000, p90 1.000, max 1.000)",
+        "avg_cost_usd": "0.001000  (median 0.001000, p90 0.001000, max 0.001000, total 0.050000)",
         "n": "50",
     }
 

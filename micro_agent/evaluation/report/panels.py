@@ -57,7 +57,7 @@ def distribution_panel(
     binned = histogram(there)
     if binned is None:
         return Panel(title, None, f"{say(there[0])} in each of {plural(len(there), 'trial')}.{missing}", None)
-    marks = {"90 %": known(of.p90), "median": known(of.median)}
+    marks = {"p90": known(of.p90), "median": known(of.median)}
     shown = {f"{name} {say(value)}": value for name, value in marks.items() if value is not None}
     described = f"{plural(len(there), 'trial')}, from {say(min(there))} to {say(max(there))}; {', '.join(shown)}."
     chart = histogram_chart(binned, shown, axis=axis, format=format, title=title, description=described)

@@ -86,7 +86,7 @@ def quantities_table(summary: Summary) -> Table:
         _quantity("Output tokens", summary.output_tokens, count),
         _quantity("Cost", summary.avg_cost_usd, dollars),
     ]
-    heads = ["Per trial", "Mean", "± standard error", "Median", "90 % within", "Largest", "Total", "Not known"]
+    heads = ["Per trial", "Mean", "± standard error", "Median", "p90", "Max", "Total", "Not known"]
     return Table("What a trial took", heads, rows, wide=True)
 
 

@@ -84,7 +84,7 @@ def test_what_is_unknown_is_said_to_be_unknown_and_nothing_is_free(page: Page, r
 def test_a_mean_that_is_unknown_leaves_what_is_known_beside_it(page: Page, result: Make) -> None:
     unknown = Usage(lm_calls=1, cost_usd=None, latency_s=2.0)
     text = page([result("a"), result("b", run_usage=Usage(cost_usd=0.5)), result("c", run_usage=unknown)]).text
-    assert "Cost, mean unknown median $0.250, 90 % within $0.450; unknown for 1 trial" in text
+    assert "Cost, mean unknown median $0.250, p90 $0.450; unknown for 1 trial" in text
     assert "It is unknown for 1 trial, left out here." in text
 
 
