@@ -70,6 +70,12 @@ def test_those_of_another_are_left_out_with_their_instructions_and_that_is_said_
     assert used(sent(lm, demos=found)) == (True, True)
 
 
+def test_nothing_is_said_of_a_file_that_has_nothing_to_show(found: Path, caplog: pytest.LogCaptureFixture) -> None:
+    written(found, **OTHER, demos=[], instructions=None)
+    assert used(sent(ScriptedLM([text("5")]))) == (False, False)
+    assert caplog.records == []
+
+
 def test_the_default_demos_stand_in_for_those_of_another_mode(found: Path) -> None:
     lm = ScriptedLM([final("5")], mode="json")
     written(found, **made_for(lm, "native"))

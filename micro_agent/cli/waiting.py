@@ -21,15 +21,15 @@ def sign_of_life(*, wanted: bool = True) -> Generator[None]:
     global _line
     if not wanted or sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
-        return
-    _line = line = _Line()
-    line.start()
-    try:
-        yield
-    finally:
-        with printing():
-            _line = None
-        line.ended.set()
+    else:
+        _line = line = _Line()
+        line.start()
+        try:
+            yield
+        finally:
+            with printing():
+                _line = None
+            line.ended.set()
 
 
 @contextmanager

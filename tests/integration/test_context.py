@@ -287,7 +287,7 @@ def test_where_the_schema_may_be_told_the_first_count_says_whether_it_is() -> No
     assert second.calls[0].request["format"] == "grammar"
 
 
-@pytest.mark.parametrize(("mode", "num_ctx"), [("native", 2600), ("json", 2400)])
+@pytest.mark.parametrize(("mode", "num_ctx"), [("native", 2600), ("json", 1400)])
 def test_a_prompt_that_may_fit_is_sent(mode: Mode, num_ctx: int) -> None:
     """Nobody counts here, and by the estimate nothing would fit; the server takes it."""
     replies = iter(script(mode, "read_file", ["path"], 3))

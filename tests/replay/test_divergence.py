@@ -240,6 +240,20 @@ def test_the_rest_of_a_record_is_compared_although_something_else_is_cut_today(
     assert (verdict.outcome, verdict.divergence.kind, verdict.later) == ("differs", "request", None)
 
 
+def test_a_cut_before_a_request_that_the_server_refused_is_told(recorder: "Recorder", today: MicroAgent) -> None:
+    pages = [recorder.call("page", {"number": number}) for number in range(9)]
+    settings = load_settings().model_copy(update={"context_length": 4000})
+    run = recorder.ask(PLAIN, *pages, recorder.answer(), settings=settings, limits=Limits(max_steps=10))
+    first = next(index for index, step in enumerate(run.steps) if step.tool == CONTEXT_TRIMMED)
+    calls = 1 + max(step.call or 0 for step in run.steps[:first])
+    failed = {"status": "failed", "termination_reason": "lm_error", "answer": None, "model_answer": None}
+    cut = {"steps": run.steps[: first + 1], "calls": run.calls[:calls], "context_length": None}
+    divergence = found(
+        edited(run, {**failed, **cut, "error": {"code": "LM_ERROR", "message": "no", "retries": 0}}), today
+    )
+    assert (divergence.where, divergence.got) == (f"request {calls + 1}: what is cut to fit the context", "nothing")
+
+
 def test_a_request_that_would_not_fit_today_is_told(looked_up: Run, today: MicroAgent) -> None:
     divergence = found(edited(looked_up, {"context_length": 300}), today)
     assert (divergence.kind, divergence.where, divergence.expected) == ("status", "request 1", "it was sent")

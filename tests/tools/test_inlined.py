@@ -264,3 +264,9 @@ def test_a_decision_holds_to_references_too(x: Any, value: Any) -> None:
     assert Draft202012Validator(decision_schema([one])).is_valid(said) is valid
     if valid:
         assert Draft202012Validator(decision_schema([one], "plain")).is_valid(said)
+
+
+def test_what_is_no_schema_of_an_object_is_left_as_it_is() -> None:
+    assert moved(True, "#/$defs/look") is True
+    nowhere = {"type": "object", "title": "t", "properties": {"a": {"$ref": "#/title/x"}}}
+    assert inlined(nowhere) == nowhere

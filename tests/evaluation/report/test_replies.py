@@ -84,7 +84,7 @@ def test_a_result_without_its_trace_says_so_and_no_other_file_is_shown_in_its_pl
     other.run.calls = [LMCall(reply={"text": "somebody else's words"})]
     path = store.append(other.run)
     path.rename(store.path(one.run.id))
-    for trace in (str(path), "no\0path", None):
+    for trace in (str(path), "no\0path/run.jsonl", None):
         one.trace = trace
         of = header([one])
         page = parsed(render(of, summarize(of, [one]), [one]))
