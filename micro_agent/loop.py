@@ -86,7 +86,8 @@ class AgentLoop:
 
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
         step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
-        step.latency_s, step.coercions, step.result = outcome.latency_s, list(ready.coercions), outcome.result
+        step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
+        step.result, step.usage = outcome.result, outcome.usage
         add_tool(self.run.usage, step)
         verdict = self._verdict(AfterStep(step, frozenset(self.tools)))
         if isinstance(verdict, Stop | Hint | Warn | Violation):

@@ -54,6 +54,7 @@ class Step(_Data):
     """The error code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false."""
     latency_s: float | None = None
     coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    usage: "Usage | None" = None  # of the agents that the tool asked, if it asked any
 
     @property
     def is_tool(self) -> bool:

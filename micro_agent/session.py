@@ -49,7 +49,6 @@ class Session:
     answer_filter: AnswerFilter | None = None
     timeout_s: float = 120.0
     cancel: Cancel = field(default_factory=Cancel)
-    at_once: AtOnce = field(default_factory=AtOnce)
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
     _approved: dict[str, Any] | None = None
@@ -57,7 +56,7 @@ class Session:
     _time_is_up: float = inf
 
     def __post_init__(self) -> None:
-        self._effects = self.loop.effects()
+        self._effects, self.at_once = self.loop.effects(), AtOnce(self.run)
         self._seen = len(self.run.calls), len(self.run.steps)
 
     @property
@@ -67,7 +66,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the run. One that has not ended can be resumed."""
-        self.at_once.cancel()
+        self.at_once.close()
         if self.journal is not None:
             self.journal.close()
 
@@ -171,7 +170,7 @@ class Session:
     def cancelled(self, effect: Effect) -> Answer:
         """The answer to an effect that was broken off, or that comes after the run was cancelled."""
         self.cancel.set()
-        return self._cancelled(interrupted() if isinstance(effect, Act) and self._started else None)
+        return self._cancelled(self.at_once.broken_off() if isinstance(effect, Act) and self._started else None)
 
     def unstored(self, error: StorageError) -> Failure:
         """What ends a run that can no longer be written down: nothing is done that would leave no trace.

@@ -85,8 +85,9 @@ class Setup:
             run = run.model_copy(update={"status": "running", "termination_reason": None}, deep=True)
         try:
             taken_up(lm := model(run), run)
+            word = decided(run, decision)
             session = self._open(predict, lm, run, limits_of(run), journal, cancel)
-            session.decided = decided(run, decision)
+            session.decided = word
         except BaseException:
             if journal is not None:
                 journal.close()

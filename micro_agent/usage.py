@@ -1,6 +1,6 @@
 """What a run has used, counted by the same functions while it runs and when its journal is folded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from micro_agent.run import LMCall, Step, Usage
@@ -26,6 +26,7 @@ def add_call(usage: Usage, call: LMCall) -> None:
 def add_tool(usage: Usage, step: Step) -> None:
     """Count the tool behind ``step`` in ``usage``, in place; steps of the loop and calls that never ran count nothing.
 
+    Of the agents that it asked, calls of a model, tokens and cost count. Their tools and their records are their own.
     ``latency_s`` is the time spent in model calls and tools; it leaves out the time a person took to decide.
     """
     if not step.is_tool or step.error in NEVER_RAN:
@@ -33,6 +34,26 @@ def add_tool(usage: Usage, step: Step) -> None:
     usage.tool_calls += 1
     usage.latency_s += step.latency_s or 0.0
     usage.recorded_bytes = _sum(usage.recorded_bytes, size_of([step.observation, step.result or []]))
+    if step.usage is not None:
+        usage.lm_calls += step.usage.lm_calls
+        usage.input_tokens = _sum(usage.input_tokens, step.usage.input_tokens)
+        usage.output_tokens = _sum(usage.output_tokens, step.usage.output_tokens)
+        usage.cost_usd = _sum(usage.cost_usd, step.usage.cost_usd)
+
+
+def together(parts: Iterable[Usage]) -> Usage:
+    """The sum of what several runs have used. What is unknown of one of them is unknown of all."""
+    total = Usage(recorded_bytes=0)
+    for part in parts:
+        sums: dict[str, Any] = {name: _sum(getattr(total, name), getattr(part, name)) for name in Usage.model_fields}
+        total = Usage(**sums)
+    return total
+
+
+def since(usage: Usage, before: Usage) -> Usage:
+    """What was used after ``before``, which is a part of ``usage``."""
+    rest: dict[str, Any] = {name: _less(getattr(usage, name), getattr(before, name)) for name in Usage.model_fields}
+    return Usage(**rest)
 
 
 def size_of(data: Any) -> int:
@@ -55,3 +76,7 @@ def size_of(data: Any) -> int:
 
 def _sum(total: _Number | None, part: _Number | None) -> _Number | None:
     return None if total is None or part is None else total + part
+
+
+def _less(total: _Number | None, part: _Number | None) -> _Number | None:
+    return None if total is None or part is None else total - part

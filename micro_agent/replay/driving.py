@@ -147,7 +147,8 @@ class Replay:
             raise self._other_step(step, f"{ready.tool.name} {text_of(ready.args)} is run")
         if _never_ran(step, "NOT_RUN"):
             return self._failure()
-        outcome = Outcome(step.observation, ok=step.ok, error=step.error, latency_s=step.latency_s, result=step.result)
+        outcome = Outcome(step.observation, ok=step.ok, error=step.error, latency_s=step.latency_s, result=step.result,
+                          usage=step.usage)  # fmt: skip
         if self._cancelled_in(step):
             return self._failure(outcome)
         if self._live_tools and ready.tool.read_only and step.latency_s is not None:

@@ -111,8 +111,10 @@ def _known(run: Run, name: str) -> tuple[float, int]:
     total = getattr(run.usage, name)
     if total is not None:
         return total, 0
-    parts = [part for call in run.calls if (part := getattr(call, name)) is not None]
-    return sum(parts), run.usage.lm_calls - len(parts)
+    parts = [(1, getattr(call, name)) for call in run.calls]
+    parts += [(step.usage.lm_calls, getattr(step.usage, name)) for step in run.steps if step.usage is not None]
+    known = [(calls, part) for calls, part in parts if part is not None]
+    return sum(part for _, part in known), run.usage.lm_calls - sum(calls for calls, _ in known)
 
 
 def _fault(record: Record) -> str:

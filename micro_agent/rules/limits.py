@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.rules.verdict import BeforePlan, Event, Stop
-from micro_agent.run import MALFORMED_DECISION, NO_ACTION, POLICY_VIOLATION, VALIDATION_ERROR, Run, Step
+from micro_agent.run import MALFORMED_DECISION, NO_ACTION, POLICY_VIOLATION, VALIDATION_ERROR, LMCall, Run, Step, Usage
 
 COUNTED_MARKERS = frozenset({POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION})
 """Steps that the loop adds for a decision of the model which came to nothing. Each counts like a tool step."""
@@ -29,7 +29,7 @@ class Limits:
     max_steps: int = 6
     """Decisions of the model: tool steps, violations, malformed and empty replies."""
     max_tokens: int | None = None
-    """Input and output tokens of all calls together."""
+    """Input and output tokens of all calls together, those of agents that tools asked included. So is ``max_cost``."""
     max_cost: float | None = None
     """US dollars."""
     max_time: float | None = None
@@ -62,7 +62,7 @@ class Limits:
     def _tokens(self, run: Run) -> Stop | None:
         if self.max_tokens is None:
             return None
-        used = _total([tokens for call in run.calls for tokens in (call.input_tokens, call.output_tokens)])
+        used = _total([tokens for part in _parts(run) for tokens in (part.input_tokens, part.output_tokens)])
         if used is None:
             return Stop(
                 "max_tokens",
@@ -76,7 +76,7 @@ class Limits:
     def _cost(self, run: Run) -> Stop | None:
         if self.max_cost is None:
             return None
-        spent = _total([call.cost_usd for call in run.calls])
+        spent = _total([part.cost_usd for part in _parts(run)])
         if spent is None:
             return Stop(
                 "max_cost",
@@ -118,6 +118,11 @@ def limits_of(run: Run) -> Limits:
     if unknown := sorted(set(run.limits) - {field.name for field in fields(Limits)}):
         raise ConfigurationError(f"run {run.id} has limits that this version does not know ({', '.join(unknown)})")
     return Limits(**{"max_bytes": None, **run.limits})  # pyright: ignore[reportArgumentType]
+
+
+def _parts(run: Run) -> list[LMCall | Usage]:
+    """What was used: by the run's own calls, and by the agents that its tools asked."""
+    return [*run.calls, *(step.usage for step in run.steps if step.usage is not None)]
 
 
 def _counts(step: Step) -> bool:

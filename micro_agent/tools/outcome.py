@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any, NamedTuple, cast
 
 from micro_agent.callbacks import described
+from micro_agent.run import Usage
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.jsonable import jsonable
 from micro_agent.tools.tool import Tool
@@ -23,7 +24,8 @@ _SCALARS = frozenset({int, float, bool, NoneType})
 class Outcome:
     """What came of a tool: what the model sees, whether it worked, the error code if not, and how long it took.
 
-    ``latency_s`` is ``None`` where no tool ran, or where its end is not known; ``result`` where the observation is all.
+    ``latency_s`` is ``None`` where no tool ran, or where its end is not known; ``result`` where the observation is all;
+    ``usage`` where the tool asked no agent.
     """
 
     observation: Any
@@ -31,6 +33,7 @@ class Outcome:
     error: str | None
     latency_s: float | None
     result: Any = None
+    usage: Usage | None = None
 
 
 class Seen(NamedTuple):
