@@ -25,6 +25,7 @@ from dspy.clients.backend_selection import CLIENT_KEYS
 from dspy.clients.engines import litellm_engine
 from dspy.clients.model_metadata import model_info, rate
 from dspy.dsp.utils.settings import main_thread_config
+from dspy.streaming.messages import sync_send_to_stream
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 from dspy.utils.callback_context import ACTIVE_CALL_ID
 
@@ -32,6 +33,7 @@ __all__ = [
     "ACTIVE_CALL_ID", "CLIENT_KEYS", "AsyncTransportResponse", "ConnectError", "InstructionProposer", "ReadTimeout",
     "StdlibAsyncTransport", "StdlibTransport", "TransportError", "TransportRequest", "TransportResponse",
     "WriteTimeout", "async_engine_of", "get_litellm", "litellm_engine", "model_info", "process_wide_trace", "rate",
+    "sync_send_to_stream",
 ]  # fmt: skip
 
 

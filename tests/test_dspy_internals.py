@@ -158,3 +158,15 @@ def test_gepas_proposer_is_a_class_with_bounds_and_advice() -> None:
     assert list(inspect.signature(proposer.__call__).parameters)[1:] == [
         "candidate", "reflective_dataset", "components_to_update"
     ]  # fmt: skip
+
+
+def test_something_is_sent_to_a_stream_from_a_worker_thread() -> None:
+    def say(question: str) -> dspy.Prediction:
+        internals.sync_send_to_stream(dspy.settings.send_stream, f"asked {question}")
+        return dspy.Prediction(answer="yes")
+
+    async def streamed() -> list[Any]:
+        program: Any = dspy.streamify(say)  # pyright: ignore[reportArgumentType]
+        return [value async for value in program(question="1?")]
+
+    assert asyncio.run(streamed())[0] == "asked 1?"

@@ -9,7 +9,8 @@ import dspy
 
 from micro_agent.program.prediction import prediction
 from micro_agent.program.saving import restored, saved, without_secrets
-from micro_agent.session import Session, adrive, drive
+from micro_agent.program.streams import adriven, driven
+from micro_agent.session import Session
 
 
 class Program(dspy.Module):
@@ -17,11 +18,11 @@ class Program(dspy.Module):
 
     def forward(self, question: str) -> dspy.Prediction:
         """``ask`` as a DSPy program: a `prediction`."""
-        return prediction(drive(self._session(question)))
+        return prediction(driven(self._session(question)))
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """`forward`, awaited."""
-        return prediction(await adrive(await self._asession(question)))
+        return prediction(await adriven(await self._asession(question)))
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """What ``save`` writes to a file of state: demos, instructions, and a model that was set, without its keys."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.streaming import StreamListener, StreamResponse
 
 from micro_agent import MicroAgent, configure_lm
 from micro_agent.streaming import AnswerText
@@ -77,6 +78,19 @@ def test_what_failed_is_not_kept() -> None:
     with ModelServer([error(400, "no"), text("Well.")]) as server:
         agent = MicroAgent([add], cached(server), rules=[])
         assert [agent.ask("?").status for _ in range(2)] == ["failed", "completed"]
+
+
+def test_who_listens_to_the_answer_gets_a_cached_one_whole() -> None:
+    with served() as server:
+        agent = MicroAgent([add], cached(server), rules=[])
+        agent.ask("1+2?")
+        program: Any = dspy.streamify(agent, stream_listeners=[StreamListener(signature_field_name="answer")])
+
+        async def streamed() -> list[Any]:
+            return [value async for value in program(question="1+2?")]
+
+        pieces = [value for value in asyncio.run(streamed()) if isinstance(value, StreamResponse)]
+    assert [(piece.chunk, piece.is_last_chunk) for piece in pieces] == [("It is 3.", True)]
 
 
 def test_a_model_of_configure_lm_is_asked_each_time_unless_it_is_told_otherwise() -> None:
