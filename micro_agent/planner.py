@@ -22,6 +22,7 @@ from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price
 from micro_agent.program.bill import Bill
+from micro_agent.program.history import kept
 from micro_agent.resampling import Tries
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
@@ -136,4 +137,4 @@ class Planner:
         self._tries.answered()
         self._window.answered()
         call.cost_usd = self._bill.cost(call, self.price, cached=self.lm.cache)
-        return with_ids(call, run)
+        return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, run))

@@ -16,6 +16,8 @@ from micro_agent.session import Session
 class Program(dspy.Module):
     """What `MicroAgent` is to DSPy: ``agent(question=…)``, for any optimizer and ``dspy.Evaluate``."""
 
+    plan: dspy.Predict
+
     def forward(self, question: str) -> dspy.Prediction:
         """``ask`` as a DSPy program: a `prediction`."""
         return prediction(driven(self._session(question)))
@@ -23,6 +25,15 @@ class Program(dspy.Module):
     async def aforward(self, question: str) -> dspy.Prediction:
         """`forward`, awaited."""
         return prediction(await adriven(await self._asession(question)))
+
+    @property
+    def history(self) -> list[Any]:
+        """The last requests with what came back, for ``inspect_history``: those of the predictor, secrets masked."""
+        return self.plan.history
+
+    @history.setter
+    def history(self, value: list[Any]) -> None:
+        """DSPy gives each module a list of its own. An agent needs none."""
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """What ``save`` writes to a file of state: demos, instructions, and a model that was set, without its keys."""
