@@ -18,6 +18,9 @@ from micro_agent.traces import TraceStore
 settings.register_profile("micro_agent", deadline=None, max_examples=50)
 settings.load_profile("micro_agent")
 
+# DSPy keeps replies on disk, for all programs of a user, and knows them by the request alone. DSPy is not imported yet.
+os.environ["DSPY_CACHEDIR"] = tempfile.mkdtemp(prefix="micro-agent-dspy-cache-")
+
 # A shell has programs in the background ignore Ctrl-C. The tests that send it would wait for ever, and what they start
 # would ignore it as well.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

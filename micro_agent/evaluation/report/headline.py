@@ -119,7 +119,7 @@ def settings(header: Header) -> list[Table]:
 def _spread(of: Distribution, say: Say) -> str:
     if not of.n:
         return "unknown for every trial"
-    spread = f"median {say(of.median)}, 90\N{NO-BREAK SPACE}% within {say(of.p90)}"
+    spread = f"median {say(of.median)}, p90 {say(of.p90)}"
     return f"{spread}; unknown for {plural(of.unknown, 'trial')}" if of.unknown else spread
 
 
