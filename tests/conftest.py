@@ -19,7 +19,8 @@ settings.register_profile("micro_agent", deadline=None, max_examples=50)
 settings.load_profile("micro_agent")
 
 # DSPy keeps replies on disk, for all programs of a user, and knows them by the request alone. DSPy is not imported yet.
-os.environ["DSPY_CACHEDIR"] = tempfile.mkdtemp(prefix="micro-agent-dspy-cache-")
+_cache = tempfile.TemporaryDirectory(prefix="micro-agent-dspy-cache-", ignore_cleanup_errors=True)
+os.environ["DSPY_CACHEDIR"] = _cache.name
 
 # A shell has programs in the background ignore Ctrl-C. The tests that send it would wait for ever, and what they start
 # would ignore it as well.

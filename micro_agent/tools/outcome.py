@@ -7,14 +7,16 @@ take its time: it is called where a tool may, unless the value consists of JSON'
 import asyncio
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from micro_agent.callbacks import described
-from micro_agent.run import Usage
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.jsonable import jsonable
 from micro_agent.tools.tool import Tool
 from micro_agent.tools.truncate import kept_of, truncate
+
+if TYPE_CHECKING:
+    from micro_agent.run import Usage
 
 _FEW = 1000
 _SCALARS = frozenset({int, float, bool, NoneType})
@@ -33,7 +35,7 @@ class Outcome:
     error: str | None
     latency_s: float | None
     result: Any = None
-    usage: Usage | None = None
+    usage: "Usage | None" = None
 
 
 class Seen(NamedTuple):

@@ -272,3 +272,9 @@ def test_no_result_is_longer_than_the_limit(value: Any, limit: int) -> None:
     observation = truncate(jsonable(value), limit)
     assert len(to_json(observation)) <= limit
     assert observation == value or observation["truncated"]
+
+
+def test_a_list_whose_items_all_have_a_place_keeps_them_all() -> None:
+    cut = truncate(["x" * 400, "y" * 30], 300)
+    assert [item[:1] for item in cut["output"]] == ["x", "y"]
+    assert (cut["output"][1], cut["truncated"]) == ("y" * 30, ["output[0]"])
