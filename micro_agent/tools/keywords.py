@@ -7,6 +7,7 @@ nothing may freeze the process that checks a model's arguments.
 
 import json
 import re
+import sys
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from time import thread_time
@@ -17,6 +18,7 @@ from micro_agent.matching import readable, search
 
 LIMIT_S = 0.5
 """Seconds of processor time that one check may take; what can be mended is checked twice."""
+_EVERY_FEW, _FRAMES_LEFT = 8, 200
 _EVERY = 64  # to ask for the time costs as much as a small keyword
 
 
@@ -40,8 +42,10 @@ class Bounded:
         _bound.reset(self._token)
 
     def step(self) -> None:
-        """Take note of a part of the schema that is looked at. Raises `TookTooLong`."""
+        """Take note of a part of the schema that is looked at. Raises `TookTooLong`, or RecursionError in a circle."""
         self._steps += 1
+        if not self._steps % _EVERY_FEW and _is_deep():
+            raise RecursionError("its references go in a circle")
         if not self._steps % _EVERY:
             self.left()
 
@@ -53,6 +57,15 @@ class Bounded:
         if now >= self._until:
             raise TookTooLong
         return self._until - now
+
+
+def _is_deep() -> bool:
+    """Whether the stack is nearly full: where it is in the end, jsonschema's maps (in Rust) panic, past ``except``."""
+    try:
+        sys._getframe(max(0, sys.getrecursionlimit() - _FRAMES_LEFT))  # pyright: ignore[reportPrivateUsage]
+    except ValueError:
+        return False
+    return True
 
 
 _bound: ContextVar[Bounded | None] = ContextVar("bound", default=None)

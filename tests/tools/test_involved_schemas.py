@@ -137,3 +137,14 @@ def test_a_schema_that_is_nested_too_deeply_is_refused_with_the_tool() -> None:
         deep = {"allOf": [deep]}
     with pytest.raises(ToolDefinitionError, match="nested too deeply"):
         made({"x": deep})
+
+
+@pytest.mark.parametrize("around", range(8))
+def test_references_in_a_circle_refuse_the_arguments_wherever_the_stack_ends(around: int) -> None:
+    """At some depths it ended in a map of jsonschema's, in Rust, which panics past every ``except Exception``."""
+    circular = made({"x": {"$ref": "#/$defs/d"}}, **{"$defs": {"d": {"not": {"$ref": "#/$defs/d"}}}})
+
+    def deeper(frames: int) -> object:
+        return deeper(frames - 1) if frames else check(circular, {"x": 1})
+
+    assert isinstance(deeper(around), Faults)
