@@ -192,6 +192,7 @@ def command(url: str, folder: str, *, mischief: str = "") -> Words:
         "micro-agent", "ask", "--provider", "openai", "--model", "scripted", "--base-url", url, "--max-steps", "20",
         "--approve", "all", question(Path(folder)),
     ]  # fmt: skip
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the nursery's orders are nothing to ask about
     outputs = [os.open(Path(folder) / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for name in ("out", "err")]
     for number, descriptor in enumerate(outputs, 1):
         os.dup2(descriptor, number)
