@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from micro_agent.testing import ModelServer, Received, Reply, decision, final
 from tests.docs.test_docs import ROOT, Block, blocks
 
@@ -46,11 +44,6 @@ def test_the_own_tool_answers_in_python(tmp_path: Path) -> None:
 
 
 def test_the_own_tool_answers_on_the_command_line(tmp_path: Path) -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "micro_agent", "ask", "--help"], capture_output=True, text=True, check=True
-    )
-    if "--tools" not in told.stdout:
-        pytest.skip("ask does not take --tools yet")
     done = run(["bash", "-c", block("--tools my_tools.py").content], tmp_path)
     assert done.stdout == "There are 48 lamps in shop 2.\n", done.stderr
 
