@@ -303,6 +303,21 @@ def test_a_prompt_that_may_fit_is_sent(mode: Mode, num_ctx: int) -> None:
     assert all(SENTENCE * 3 in one for one in shown)
 
 
+def test_a_prompt_that_may_fit_once_all_is_cut_is_sent() -> None:
+    """By the estimate even the line that is left of a result is too long; nobody counts, and the server takes it."""
+
+    def asked(num_ctx: int) -> Run:
+        replies = iter(script("native", "read_file", ["path"], 3))
+        with ModelServer(lambda request: next(replies).with_(usage=None)) as server:
+            lm = ollama(server, num_ctx).copy(max_tokens=100)
+            return MicroAgent(coding_tools(SENTENCE * 3), lm, "native", [], Limits(max_steps=6)).ask("?")
+
+    head = asked(8192).calls[0].request["tokens"]
+    run = asked(head + 130)
+    assert (run.status, len(run.calls)) == ("completed", 4)
+    assert [trim.args["tokens_after"] > head + 30 for trim in trims(run)] == [True] * 3
+
+
 def test_ollama_is_asked_to_refuse_what_does_not_fit() -> None:
     words = "the input length exceeds the context length"
     with ModelServer([error(400, words)] * 3) as server:
