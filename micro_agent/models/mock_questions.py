@@ -106,7 +106,7 @@ def understood(question: str) -> list[Wanted]:
     if len(text) > _MAX_CHARS or "@" in text:
         return []
     text = as_sums(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", _NUMBER_WORDS.sub(_number, text)))
-    if re.search(r"\d{4}-\d\d-\d\d", text):
+    if re.search(r"\d{4}-\d\d-\d\d|\b(?:what|which) time ?zone\b", text):
         return []
     text, zones = _take_places(text)
     day = _DAY.search(text)

@@ -1,40 +1,106 @@
 """Which of `calculator` and `now` a question cannot be answered without.
 
-The question is read as sentences of words by class (`reading`, `words`); what it asks for (`asked`) decides: an amount
-that follows from the numbers given (`asked_amount`), the present moment, or what is counted from it (`asked_moment`).
+The question is read as sentences of words by class (`reading`, `words`). A linear model decides: the weights of the
+features of the question are added up, for each tool separately. They were learned from labelled questions by
+``python -m tests.rules.learn``. Features are about classes of words, so the weights serve every language whose words
+are known.
 """
 
-from micro_agent.rules.asked import asked_of
-from micro_agent.rules.asked_amount import needs_sum
-from micro_agent.rules.asked_moment import asks_clock, from_now
-from micro_agent.rules.reading import has, read
+import json
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import combinations, pairwise
+from math import fsum
+
+from micro_agent.rules.reading import read
+from micro_agent.rules.tokens import Token, Tokens, has
 from micro_agent.rules.words import Words, words
 
 CALCULATOR, NOW = "calculator", "now"
+ALWAYS = ""
+"""The feature that every question has."""
+_BETWEEN = frozenset({"+", "-", "*", "/", "^", "**"})
+_OF_A_SUM = frozenset(
+    {"operand", "sign", "operator", "function", "what", "be", "how_many", "operate", "calculate", "end"}
+)
+_MANY = 12
+"""A question of more sentences has a document in it; the request is in the first two or the last three."""
+_SURE = 0.25
+"""The log-odds from which on a tool is implied: a call that was not needed does more harm than one that is missing."""
 
 
+@lru_cache(maxsize=16)
 def implied(question: str, language: Words | None = None) -> frozenset[str]:
     """Name the tools that the question implies: ``calculator``, ``now``, both or none.
 
-    Pure, never raises, and bounded in time whatever the length: of a long question the two ends are read.
+    Pure, never raises, and bounded in time whatever the length: of a long question the two ends are read. A run asks
+    more than once, so the latest questions are remembered.
 
     Args:
         question: As it was asked.
         language: The words to read it with; ``None`` is English.
     """
-    asked = asked_of(question, language or words())
-    if from_now(asked):
-        return frozenset({CALCULATOR, NOW})
-    if asks_clock(asked):
-        return frozenset({CALCULATOR, NOW} if needs_sum(asked) else {NOW})
-    if needs_sum(asked):
-        return frozenset({CALCULATOR})
-    return frozenset()
+    sentences = requests(read(question, language or words()))
+    found = features(sentences)
+    odds = {tool: fsum(weight.get(name, 0.0) for name in found) for tool, weight in _weights().items()}
+    bare = {CALCULATOR} if any(map(_is_sum, sentences)) else set[str]()
+    return frozenset(tool for tool in odds if odds[tool] > _SURE) | bare
 
 
-def counts_from_now(question: str, language: Words | None = None) -> bool:
-    """Whether what is asked is one value that is counted from the present: "days until Christmas", "in 45 minutes"."""
-    return from_now(asked_of(question, language or words()))
+def requests(sentences: list[Tokens]) -> list[Tokens]:
+    """The sentences in which something may be asked for: not a text to work on, nor the middle of a document."""
+    first = sentences[0] if sentences else []
+    colon = next((at for at, token in enumerate(first) if token.text == ":"), -1)
+    if colon > 0 and any(has(first, at, "text_task") for at in (0, 1)):
+        return [first[:colon]]
+    return sentences if len(sentences) <= _MANY else [*sentences[:2], *sentences[-3:]]
+
+
+def _is_sum(sentence: Tokens) -> bool:
+    """Whether a sentence is nothing but a sum and the words that ask for it, such as "what is 12*7?"."""
+    joined = any(
+        has(sentence, at - 1, "operand", "sign") and has(sentence, at + 1, "operand", "sign")
+        for at, token in enumerate(sentence)
+        if token.text in _BETWEEN or "operator" in token.classes
+    )
+    return joined and all(not token.classes.isdisjoint(_OF_A_SUM) for token in sentence)
+
+
+def features(sentences: list[Tokens]) -> set[str]:
+    """What the weights are about: the classes of words in a question, alone, in pairs, one after the other.
+
+    Also those in the last sentence, what numbers measure, and how many numbers there are, three at most.
+    """
+    kinds = [[_kinds(token) for token in sentence] for sentence in sentences]
+    having = [set[str]().union(*sentence) for sentence in kinds]
+    every = set[str]().union(*having)
+    operands = sum("operand" in kind for sentence in kinds for kind in sentence)
+    found = {ALWAYS, *every, *(f"{one} & {other}" for one, other in combinations(sorted(every), 2))}
+    found.update(f"numbers {count}" for count in range(1, min(operands, 3) + 1))
+    found.update(f"numbers {min(operands, 2)} & {kind}" for kind in every)
+    found.update(f"last {kind}" for kind in (having or [every])[-1])
+    for sentence in kinds:
+        found.update(_neighbours(sentence))
+    found.update(f"in {t.measure}" for sentence in sentences for t in sentence if "measured" in t.classes)
+    return found
+
+
+def _kinds(token: Token) -> set[str]:
+    """The classes of a token; a sign is itself."""
+    if "sign" in token.classes:
+        return {token.text, *token.classes} - {"sign"}
+    return set(token.classes - {"word"}) or {"_"}
+
+
+def _neighbours(sentence: list[set[str]]) -> Iterator[str]:
+    for before, after in pairwise([{"^"}, *sentence, {"$"}]):
+        yield from (f"{one} {other}" for one in before for other in after)
+
+
+@cache
+def _weights() -> dict[str, dict[str, float]]:
+    return json.loads(files("micro_agent.rules").joinpath("required_tools.weights.json").read_text(encoding="utf-8"))
 
 
 def asks_weekday(question: str, language: Words | None = None) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
-from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, counts_from_now, implied
+from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
 from micro_agent.rules.own_values import moment_told, number_of, number_told
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Rule, Verdict, Violation
 from micro_agent.rules.words import Words, words
@@ -75,7 +75,7 @@ def _told_by_another(run: Run, tool: str, answer: str, language: Words | None) -
 
     What is counted from the present is one value: a number, or a moment that was computed.
     """
-    either = counts_from_now(run.question, language)
+    either = implied(run.question, language) >= _BUILT_IN
     if (tool == CALCULATOR or either) and number_told(run, answer, but=_BUILT_IN):
         return True
     return (tool == NOW or either) and moment_told(run, answer, but=_BUILT_IN, computed=tool == CALCULATOR)

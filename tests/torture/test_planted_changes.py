@@ -60,7 +60,8 @@ def test_nothing_planted_nothing_found(folder: Path) -> None:
 
 
 def test_a_change_of_a_rule_is_found(folder: Path) -> None:
-    plant(folder, "rules/implied_tools.py", "return frozenset({CALCULATOR})", "return frozenset()")
+    implied = "frozenset(tool for tool in odds if odds[tool] > _SURE) | bare"
+    plant(folder, "rules/implied_tools.py", implied, "frozenset()")
     code, verdicts = verified(folder)
     assert (code, verdicts["summary"]["differ"]) == (1, 1)
     divergence = verdicts[WITH_RULE]["divergence"]
