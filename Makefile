@@ -5,6 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE  # each of hundreds of processes would compile the package anew
 
 PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 python3.14; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)

@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from micro_agent import known_secrets
 from micro_agent.traces import TraceStore
+from tests.warm import Warm
 
 # Two busy cores make any deadline a coin toss. Every run draws other examples, so fewer a run find the same in the end.
 settings.register_profile("micro_agent", deadline=None, max_examples=50)
@@ -45,6 +46,14 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[re
 def store(tmp_path: Path) -> TraceStore:
     """Traces and state in folders of this test."""
     return TraceStore(tmp_path / "traces", state_dir=tmp_path / "state")
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """What commands are forked from."""
+    process = Warm(tmp_path_factory.mktemp("warm"))
+    yield process
+    process.close()
 
 
 @pytest.fixture

@@ -4,21 +4,24 @@ import json
 import logging
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from micro_agent.cli import main
+from tests.warm import Warm, empty_environment, run
 
 Command = Callable[..., "Done"]
-ROOT = Path(__file__).resolve().parents[2]
 
 PLUGIN = """
 import time
@@ -64,19 +67,34 @@ class Cli:
     """Runs ``micro-agent`` in a directory of its own."""
 
     directory: Path
+    warm: Warm
 
     def start(self, *args: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[bytes]":
-        """The running process; it has no input, and pipes for its output, unless ``options`` say otherwise."""
+        """A running Python of its own; it has no input, and pipes for its output, unless ``options`` say otherwise."""
         for stream, usual in (("stdin", subprocess.DEVNULL), ("stdout", subprocess.PIPE), ("stderr", subprocess.PIPE)):
             options.setdefault(stream, usual)
         command = [sys.executable, "-m", "micro_agent", *args]
         return subprocess.Popen[bytes](command, cwd=self.directory, env=self.environment(env), **options)
 
-    def __call__(self, *args: str, stdin: str | bytes = "", env: dict[str, str] | None = None) -> Done:
-        """Run it to its end."""
-        return self.end(
-            self.start(*args, env=env, stdin=subprocess.PIPE), stdin if isinstance(stdin, bytes) else stdin.encode()
-        )
+    def __call__(
+        self, *args: str, stdin: str | bytes | IO[Any] | socket.socket = "", env: dict[str, str] | None = None
+    ) -> Done:
+        """Run it to its end, in a process that is forked and not started anew."""
+        with ExitStack() as opened:
+            if isinstance(stdin, str | bytes):
+                source, sink = (
+                    opened.enter_context(open(end, mode)) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True)
+                )
+                threading.Thread(
+                    target=feed, args=(sink, stdin if isinstance(stdin, bytes) else stdin.encode())
+                ).start()
+                stdin = source
+            out, err = (opened.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            streams = [stream.fileno() for stream in (stdin, out, err)]
+            code = run(self.warm.address, args, str(self.directory), self.environment(env), streams, timeout_s=60)
+            for stream in (out, err):
+                stream.seek(0)
+            return Done(code, out.read().decode(), err.read().decode())
 
     def end(self, process: "subprocess.Popen[bytes]", stdin: bytes = b"") -> Done:
         """Wait for the end of a process."""
@@ -84,10 +102,8 @@ class Cli:
         return Done(process.returncode, (out or b"").decode(), (err or b"").decode())
 
     def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
-        """No setting of whoever runs the tests, but what coverage needs to measure subprocesses."""
-        kept = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-        own = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "PYTHONPATH": str(ROOT)}
-        return {**own, **kept, **(more or {})}
+        """That of the test's directory, with more."""
+        return empty_environment(self.directory) | (more or {})
 
     def trace(self, index: int = -1) -> Any:
         """A record of the only run on disk."""
@@ -101,10 +117,16 @@ class Cli:
         return {"TOOLS_MODULES": "plugin"}
 
 
+def feed(pipe: IO[bytes], data: bytes) -> None:
+    """Write all of it, unless nobody reads."""
+    with suppress(BrokenPipeError), pipe:
+        pipe.write(data)
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(tmp_path: Path, warm: Warm) -> Cli:
     """The command line, in the test's temporary directory."""
-    return Cli(tmp_path)
+    return Cli(tmp_path, warm)
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_more_than_one_signal_during_a_tool_loses_nothing(cli: "Cli", soon: Soon
         for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
             process.send_signal(number)
         done = cli.end(process)
-    assert done.code == 130
+    assert done.code in (130, 143)  # the kernel may hand them to two threads, in either order
     assert done.record == cli.trace()
     assert done.record["termination_reason"] == "cancelled"
     assert done.record["steps"][0]["observation"]["error"] == "INTERRUPTED"

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,22 +22,21 @@ def on(server: ModelServer) -> list[str]:
     return ["--provider", "openai", "--base-url", server.openai_url, "--model", "scripted"]
 
 
-def asked(cli: "Cli", *args: str, env: dict[str, str] | None = None, data: bytes = b"", **options: Any) -> "Done":
+def asked(cli: "Cli", *args: str, stdin: Any = b"") -> "Done":
     """What comes of asking a model that answers anything."""
-    options.setdefault("stdin", subprocess.PIPE)
     with ModelServer([text("A summary.")]) as server:
-        return cli.end(cli.start("ask", *on(server), *args, env=env, **options), data)
+        return cli("ask", *on(server), *args, stdin=stdin)
 
 
 def test_a_text_that_is_piped_is_attached_to_the_question(cli: "Cli"):
-    done = asked(cli, "summarize", data=DOCUMENT.encode() + b"\n")
+    done = asked(cli, "summarize", stdin=DOCUMENT.encode() + b"\n")
     assert (done.code, done.out) == (0, "A summary.\n")
     assert cli.trace()["question"] == f"summarize\n\n<stdin-2>\n{DOCUMENT}\n</stdin-2>"
 
 
 @pytest.mark.parametrize("args", [["--question", "summarize"], ["-", "--question", "summarize"]])
 def test_so_it_is_with_the_question_as_an_option(cli: "Cli", args: list[str]):
-    assert asked(cli, *args, data=b"\xef\xbb\xbfSome text, \xff.").code == 0
+    assert asked(cli, *args, stdin=b"\xef\xbb\xbfSome text, \xff.").code == 0
     assert cli.trace()["question"] == "summarize\n\n<stdin>\nSome text, \ufffd.\n</stdin>"
 
 
@@ -52,9 +50,10 @@ def test_a_file_is_attached_like_a_pipe(cli: "Cli"):
 def test_nothing_is_attached_where_nothing_comes(cli: "Cli"):
     ours, theirs = socket.socketpair()
     with open("/dev/null", "rb") as nothing, ours, theirs:
-        for stdin in (nothing, theirs, subprocess.PIPE):  # as under cron; a socket of somebody's; an empty pipe
+        for stdin in (nothing, theirs, b""):  # as under cron; a socket of somebody's; an empty pipe
             assert asked(cli, "Why?", stdin=stdin).code == 0
-    closed = asked(cli, "Why?", stdin=None, preexec_fn=lambda: os.close(0))
+    with ModelServer([text("A summary.")]) as server:
+        closed = cli.end(cli.start("ask", *on(server), "Why?", stdin=None, preexec_fn=lambda: os.close(0)))
     assert (closed.code, closed.out) == (0, "A summary.\n")
     questions = {path.read_text().count("<stdin") for path in (cli.directory / "traces").glob("*.jsonl")}
     assert questions == {0}
@@ -62,18 +61,14 @@ def test_nothing_is_attached_where_nothing_comes(cli: "Cli"):
 
 def test_a_pipe_that_stays_silent_holds_up_no_question(cli: "Cli"):
     ours, theirs = os.pipe()
-    try:
-        with ModelServer([text("Because.")]) as server:
-            done = cli.end(cli.start("ask", *on(server), "Why?", stdin=ours))
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    assert (done.code, done.out, cli.trace()["question"]) == (0, "Because.\n", "Why?")
+    with open(ours, "rb") as silent, open(theirs, "wb"):
+        done = asked(cli, "Why?", stdin=silent)
+    assert (done.code, done.out, cli.trace()["question"]) == (0, "A summary.\n", "Why?")
     assert done.err.startswith("micro-agent: nothing came through the pipe in 5 seconds; asking without it")
 
 
 def test_too_much_text_is_refused(cli: "Cli"):
-    done = asked(cli, "summarize", data=b"x" * (4 * 1024 * 1024 + 1))
+    done = asked(cli, "summarize", stdin=b"x" * (4 * 1024 * 1024 + 1))
     assert (done.code, done.out) == (2, "")
     assert done.err == (
         "micro-agent: standard input has more than 4 MiB, which no model takes; "

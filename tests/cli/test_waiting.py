@@ -19,10 +19,10 @@ def asking(server: ModelServer, *options: str) -> list[str]:
 
 def test_a_terminal_shows_a_sign_of_life_until_something_comes(cli: "Cli"):
     terminal = Terminal()
-    with ModelServer([call("wait", {"seconds": 2}), text("So it is.", delay_s=2)]) as server:
+    with ModelServer([call("wait", {"seconds": 1.2}), text("So it is.", delay_s=1.2)]) as server:
         process = cli.start(*asking(server), env=cli.plugin, stderr=terminal.other)
         terminal.until(SIGN)
-        terminal.until(f'{CLEAR}wait {{"seconds": 2}} -> waited\r\n')  # the step stands on a line of its own
+        terminal.until(f'{CLEAR}wait {{"seconds": 1.2}} -> waited\r\n')  # the step stands on a line of its own
         terminal.until(SIGN)
         done = cli.end(process)
     assert (done.code, done.out) == (0, "So it is.\n")
@@ -31,13 +31,13 @@ def test_a_terminal_shows_a_sign_of_life_until_something_comes(cli: "Cli"):
 
 def test_text_that_is_printed_as_it_comes_is_not_written_over(cli: "Cli"):
     terminal = Terminal()
-    with ModelServer([call("wait", {"seconds": 2}, text="Let me see."), text("So it is.")]) as server:
+    with ModelServer([call("wait", {"seconds": 1.2}, text="Let me see."), text("So it is.")]) as server:
         streams = {"stdout": terminal.other, "stderr": terminal.other}
         process = cli.start(*asking(server, "--stream"), env=cli.plugin, **streams)
         terminal.until("Let me see.")
         shown = terminal.until("Trace: ")
         assert cli.end(process).code == 0
-    assert shown.startswith('\r\nwait {"seconds": 2} -> waited\r\n')
+    assert shown.startswith('\r\nwait {"seconds": 1.2} -> waited\r\n')
 
 
 @pytest.mark.parametrize(

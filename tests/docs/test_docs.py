@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.warm import Warm
+
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = Path(__file__).with_name("play.py")
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -108,7 +110,7 @@ def shows(shown: str, printed: str) -> bool:
     return re.fullmatch("".join(patterns), actual) is not None
 
 
-def play(page: Path, played: list[Block], directory: Path) -> list[str]:
+def play(page: Path, played: list[Block], directory: Path, warm: Warm) -> list[str]:
     """Execute blocks of a page in a directory, in an environment with nothing of this one's settings; their outputs."""
     scratch, home, work = (directory / name for name in ("scratch", "home", "work"))
     for folder in (scratch, home, work):
@@ -117,7 +119,7 @@ def play(page: Path, played: list[Block], directory: Path) -> list[str]:
     (scratch / "blocks.json").write_text(json.dumps(content))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     done = subprocess.run(
-        [sys.executable, PLAY, page, scratch / "blocks.json", scratch / "outputs.json"],
+        [sys.executable, PLAY, page, scratch / "blocks.json", scratch / "outputs.json", warm.scripts],
         cwd=work, env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
@@ -134,17 +136,17 @@ def expected(page_blocks: list[Block], block: Block) -> str | None:
 
 
 @pytest.mark.parametrize("page", EXECUTED, ids=lambda page: str(page.relative_to(ROOT)))
-def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, warm: Warm) -> None:
     if "\n$ curl " in page.read_text(encoding="utf-8") and shutil.which("curl") is None:
         pytest.skip("the page calls curl, which is not installed")
-    check_page(page, tmp_path)
+    check_page(page, tmp_path, warm)
 
 
-def check_page(page: Path, directory: Path) -> None:
+def check_page(page: Path, directory: Path, warm: Warm) -> None:
     """Play a page and compare each output with what the page shows."""
     page_blocks = list(blocks(page.read_text(encoding="utf-8")))
     played = [block for block in page_blocks if block.runs]
-    outputs = play(page, played, directory) if played else []
+    outputs = play(page, played, directory, warm) if played else []
     for block, printed in zip(played, outputs, strict=True):
         shown = expected(page_blocks, block)
         message = f"{page}:{block.line + 1}: the page shows\n{shown}\nand this came:\n{printed}"
@@ -163,17 +165,17 @@ LIES = {
 
 
 @pytest.mark.parametrize("text", LIES.values(), ids=LIES.keys())
-def test_a_page_that_is_wrong_is_noticed(text: str, tmp_path: Path) -> None:
+def test_a_page_that_is_wrong_is_noticed(text: str, tmp_path: Path, warm: Warm) -> None:
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
     with pytest.raises(AssertionError, match=r"page\.md"):
-        check_page(page, tmp_path)
+        check_page(page, tmp_path, warm)
 
 
-def test_a_page_that_is_right_passes(tmp_path: Path) -> None:
+def test_a_page_that_is_right_passes(tmp_path: Path, warm: Warm) -> None:
     page = tmp_path / "page.md"
     page.write_text(RIGHT, encoding="utf-8")
-    check_page(page, tmp_path)
+    check_page(page, tmp_path, warm)
 
 
 RIGHT = """
