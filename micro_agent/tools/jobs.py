@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
 from typing import Any, cast
 
 from micro_agent.tools.processes import kill_children
@@ -17,6 +19,9 @@ from micro_agent.tools.workers import Worker, run_in_worker
 
 _QUICK_S = 0.0002
 """So long an event loop waits for a thread where it is: to be woken by the thread costs it as much."""
+
+_SIGNALS_S = 1.0
+"""So often a wait looks for signals: one that comes in the moment before it begins does not break it off."""
 
 Work = Callable[["Job"], Any]
 
@@ -74,14 +79,14 @@ class Begun:
 
     def value(self, timeout_s: float | None) -> Any:
         """Wait for it. Raises `TimedOut`; a KeyboardInterrupt of the wait leaves the work alone."""
+        ends = inf if timeout_s is None else monotonic() + timeout_s
         try:
-            in_time = self.working.acquire(timeout=-1 if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
+            while not self.working.acquire(timeout=max(0, min(ends - monotonic(), _SIGNALS_S))):
+                if monotonic() >= ends:
+                    raise TimedOut
         except BaseException:
             self.job.abandon()
             raise
-        if not in_time:
-            self.job.abandon()
-            raise TimedOut
         return self.job.value
 
     def abandon(self) -> None:

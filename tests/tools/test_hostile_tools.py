@@ -5,6 +5,7 @@ import enum
 import os
 import signal
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
@@ -365,6 +366,7 @@ def test_a_tool_that_leaves_a_factory_of_its_own_keeps_it() -> None:
 def interrupt(started: threading.Event) -> None:
     def work() -> None:
         assert started.wait(60)
+        time.sleep(0.05)  # asyncio.run misses a signal that comes in the moment before it waits for events
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=work, daemon=True).start()
