@@ -67,7 +67,7 @@ def _member(key: str, part: Any, *, needed: bool) -> tuple[str, str, str]:
     if not isinstance(part, dict):
         return _inline(part), "", ""
     known = dict(cast("dict[str, Any]", part))
-    if _letters(known.get("title")) == _letters(key):
+    if _letters(known.get("title")) == _letters(key) != "":
         del known["title"]
     default = as_json(known.pop("default")) if "default" in known else ""
     kind, text = _told(known, [f"default {default}"] if default and needed else [])

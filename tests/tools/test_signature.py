@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
@@ -180,6 +180,7 @@ def told(schema: Any) -> list[str]:
 
 
 @given(st.dictionaries(TEXTS, PARTS, max_size=3))
+@example({"": {"title": "\x1f"}})
 def test_no_word_is_lost_and_no_schema_is_told_at_greater_length(properties: dict[str, Any]) -> None:
     one = made(properties)
     text = described(one)

@@ -158,7 +158,8 @@ def _svg(
     """The drawing with a name and a description, which stand in place of its parts for who does not see it."""
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")
     chart = alt.LayerChart(layer=layers, width=_WIDTH, height=height, autosize=fit, config=_config())
-    drawn = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=_VEGA_LITE, allowed_base_urls=[])
+    # Altair would validate what is written here and not by a user, and take longer for it than for the drawing.
+    drawn = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), vl_version=_VEGA_LITE, allowed_base_urls=[])
     opening, _, rest = drawn.partition(">")
     box = opening.partition('viewBox="')[2].partition('"')[0]
     labels = [escape(_fitting(name)) for name in names]
