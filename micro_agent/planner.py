@@ -34,7 +34,7 @@ class _Plan(dspy.Signature):
     question: str = dspy.InputField(desc="what the user asks")
     steps: list = dspy.InputField(desc="what was decided and observed so far")  # pyright: ignore[reportMissingTypeArgument]
     decision: dict = dspy.OutputField(desc="tool calls, or the final answer")  # pyright: ignore[reportMissingTypeArgument]
-    answer: str | None = dspy.OutputField(desc="the text of a final answer, for those who listen to a stream")
+    answer: str = dspy.OutputField(desc="the text of a final answer, for those who listen to a stream")
 
 
 PlanWithTools = _Plan.with_instructions(instructions())

@@ -11,8 +11,9 @@ SHOWN = 300
 
 def alike(one: Step, other: Step) -> bool:
     """Whether both are the same call with the same result, also where the model sees only a part of it."""
-    seen = (one.args, one.observation, one.result), (other.args, other.observation, other.result)
-    return one.tool == other.tool and all(map(same, *seen))
+    if one.tool != other.tool or not same(one.args, other.args):
+        return False
+    return same(one.observation, other.observation) and same(one.result, other.result)
 
 
 def same(one: object, other: object) -> bool:
