@@ -2,8 +2,8 @@
 
 The question is read as sentences of words by class (`reading`, `words`). A linear model decides: the weights of the
 features of the question are added up, for each tool separately. They were learned from labelled questions by
-``python -m tests.rules.learn``. Features are about classes of words, so the weights serve every language whose words
-are known.
+``python -m tests.rules.learn``. Features are classes of words and, in English, the words themselves; the weights of
+classes serve every language whose words are known.
 """
 
 import json
@@ -21,11 +21,11 @@ CALCULATOR, NOW = "calculator", "now"
 ALWAYS = ""
 """The feature that every question has."""
 _BETWEEN = frozenset({"+", "-", "*", "/", "^", "**"})
-_OF_A_SUM = frozenset(
-    {"operand", "sign", "operator", "function", "what", "be", "how_many", "operate", "calculate", "end"}
-)
+_OF_A_SUM = frozenset({"operand", "sign", "operator", "function", "what", "be", "how_many", "operate", "end"})
 _MANY = 12
 """A question of more sentences has a document in it; the request is in the first two or the last three."""
+_LONGEST = 25
+"""A longer piece of text, such as one in quotes, is no word that could be learned."""
 _SURE = 0.25
 """The log-odds from which on a tool is implied: a call that was not needed does more harm than one that is missing."""
 
@@ -42,7 +42,7 @@ def implied(question: str, language: Words | None = None) -> frozenset[str]:
         language: The words to read it with; ``None`` is English.
     """
     sentences = requests(read(question, language or words()))
-    found = features(sentences)
+    found = features(sentences) if language else features(sentences) | wording(sentences)
     odds = {tool: fsum(weight.get(name, 0.0) for name in found) for tool, weight in _weights().items()}
     bare = {CALCULATOR} if any(map(_is_sum, sentences)) else set[str]()
     return frozenset(tool for tool in odds if odds[tool] > _SURE) | bare
@@ -84,6 +84,22 @@ def features(sentences: list[Tokens]) -> set[str]:
         found.update(_neighbours(sentence))
     found.update(f"in {t.measure}" for sentence in sentences for t in sentence if "measured" in t.classes)
     return found
+
+
+def wording(sentences: list[Tokens]) -> set[str]:
+    """The words of a question and which follow each other; of a number only what it measures, if anything."""
+    found = set[str]()
+    for sentence in sentences:
+        texts = ["^", *map(_text, sentence), "$"]
+        found.update(f"'{text}'" for text in texts)
+        found.update(f"'{before} {after}'" for before, after in pairwise(texts))
+    return found
+
+
+def _text(token: Token) -> str:
+    if "operand" in token.classes:
+        return f"#{token.measure}"
+    return token.text.lower() if len(token.text) < _LONGEST else "…"
 
 
 def _kinds(token: Token) -> set[str]:

@@ -15,11 +15,11 @@ def without_labels(tokens: Tokens) -> Tokens:
     listing = False
     for at, token in enumerate(tokens):
         if "operand" in token.classes:
-            listing = _labels(tokens, at) or (listing and has(tokens, at - 1, "mark", "and", "to", "sign"))
+            listing = _labels(tokens, at) or (listing and has(tokens, at - 1, "mark", "and", "sign"))
             kind = "label" if listing else "year" if _is_year(tokens, at) else ""
             told.append(token._replace(classes=frozenset({kind})) if kind else token)
         else:
-            listing = listing and has(tokens, at, "mark", "and", "to", "sign")
+            listing = listing and has(tokens, at, "mark", "and", "sign")
             told.append(token)
     return told
 
@@ -54,9 +54,7 @@ def _is_year(tokens: Tokens, at: int) -> bool:
         return False
     if has(tokens, at - 1, "year_of", "it", "born"):
         return True
-    alone = at + 1 == len(tokens) or has(
-        tokens, at + 1, "end", "mark", "be", "and", "to", "now", "who", "until", "begun"
-    )
+    alone = at + 1 == len(tokens) or has(tokens, at + 1, "end", "mark", "be", "and", "now", "until", "begun")
     return alone and _OFTEN_A_YEAR.fullmatch(text) is not None
 
 

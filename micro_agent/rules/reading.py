@@ -5,7 +5,7 @@ Numbers that only name something (versions, lines, ports, scores) are labels; te
 
 from micro_agent.attached import own_words
 from micro_agent.rules.labels import A_YEAR, without_labels
-from micro_agent.rules.tokens import PLAIN, Token, Tokens, has, holds, pieces_of
+from micro_agent.rules.tokens import Token, Tokens, has, holds, pieces_of
 from micro_agent.rules.words import Words
 
 # A longer question is a document with a request before or after it; its two ends are read.
@@ -68,7 +68,7 @@ def _number_end(tokens: Tokens, start: int) -> int:
     if has(tokens, at, "part"):
         joint = at + 1 + has(tokens, at + 1, "article")
         counted = has(tokens, at + 1, "of") or has(tokens, joint, "unit")
-        alone = has(tokens, at - 1, "article") and (has(tokens, at + 1, "end", "mark", "to") or at + 1 == len(tokens))
+        alone = has(tokens, at - 1, "article") and (has(tokens, at + 1, "end", "mark") or at + 1 == len(tokens))
         return at + 1 if counted or alone else start
     if has(tokens, at, "article") and has(tokens, at + 1, "scale"):
         at += 1
@@ -96,18 +96,13 @@ def _with_dates(tokens: Tokens) -> Tokens:
     while at < len(tokens):
         token = tokens[at]
         if has(tokens, at, "operand") and has(tokens, at + 1, "ordinal") and tokens[at + 1].start == token.end:
-            deictic = has(tokens, at - 1, "the") and has(tokens, at - 2, "scheduled") and _ends(tokens, at + 2)
-            token = token._replace(
-                classes=frozenset({"ordinal", "date"} if deictic else {"ordinal"}), end=tokens[at + 1].end
-            )
+            token = token._replace(classes=frozenset({"ordinal"}), end=tokens[at + 1].end)
             at += 1
         elif (has(tokens, at, "operand") and has(tokens, at + 1, "hour_mark")) or (
             has(tokens, at, "clock_part") and has(tokens, at + 1, "operand")
         ):
             token = token._replace(classes=frozenset({"clock"}), end=tokens[at + 1].end)
             at += 1
-        elif has(tokens, at, "operand") and has(tokens, at - 1, "scheduled") and _is_hour(tokens, at):
-            token = token._replace(classes=token.classes | {"hour"})
         elif token.classes & {"month", "maybe_month"}:
             day = len(dated) - 1 - has(dated, len(dated) - 1, "of")
             before = has(dated, day, "ordinal") or (has(dated, day, "operand") and dated[day].text in _DAYS)
@@ -133,19 +128,6 @@ def _with_dates(tokens: Tokens) -> Tokens:
     return dated
 
 
-def _is_hour(tokens: Tokens, at: int) -> bool:
-    text = tokens[at].text
-    return (text.isalpha() or (text.isdigit() and int(text[:3]) < 25)) and _ends(tokens, at + 1)
-
-
-def _ends(tokens: Tokens, at: int) -> bool:
-    """Whether nothing comes here that would be counted or named."""
-    return at >= len(tokens) or (tokens[at].classes.isdisjoint(_COUNTED) and tokens[at].classes != PLAIN)
-
-
-_COUNTED = frozenset(
-    {"unit", "percent", "scale", "article", "per", "operand", "sign", "operator", "aged", "of", "month", "maybe_month"}
-)
 _DAYS = frozenset(f"{zero}{day}" for day in range(1, 32) for zero in ("", "0"))
 
 
