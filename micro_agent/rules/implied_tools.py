@@ -20,10 +20,6 @@ from micro_agent.rules.words import Words, words
 CALCULATOR, NOW = "calculator", "now"
 ALWAYS = ""
 """The feature that every question has."""
-_BETWEEN = frozenset({"+", "-", "*", "/", "^", "**"})
-_OF_A_SUM = frozenset({"operand", "sign", "operator", "function", "what", "be", "how_many", "operate", "end"})
-_MANY = 12
-"""A question of more sentences has a document in it; the request is in the first two or the last three."""
 _LONGEST = 25
 """A longer piece of text, such as one in quotes, is no word that could be learned."""
 _SURE = 0.25
@@ -44,27 +40,14 @@ def implied(question: str, language: Words | None = None) -> frozenset[str]:
     sentences = requests(read(question, language or words()))
     found = features(sentences) if language else features(sentences) | wording(sentences)
     odds = {tool: fsum(weight.get(name, 0.0) for name in found) for tool, weight in _weights().items()}
-    bare = {CALCULATOR} if any(map(_is_sum, sentences)) else set[str]()
-    return frozenset(tool for tool in odds if odds[tool] > _SURE) | bare
+    return frozenset(tool for tool in odds if odds[tool] > _SURE)
 
 
 def requests(sentences: list[Tokens]) -> list[Tokens]:
-    """The sentences in which something may be asked for: not a text to work on, nor the middle of a document."""
+    """The sentences, without a text that follows its task and a colon, as in "Translate: …"."""
     first = sentences[0] if sentences else []
     colon = next((at for at, token in enumerate(first) if token.text == ":"), -1)
-    if colon > 0 and any(has(first, at, "text_task") for at in (0, 1)):
-        return [first[:colon]]
-    return sentences if len(sentences) <= _MANY else [*sentences[:2], *sentences[-3:]]
-
-
-def _is_sum(sentence: Tokens) -> bool:
-    """Whether a sentence is nothing but a sum and the words that ask for it, such as "what is 12*7?"."""
-    joined = any(
-        has(sentence, at - 1, "operand", "sign") and has(sentence, at + 1, "operand", "sign")
-        for at, token in enumerate(sentence)
-        if token.text in _BETWEEN or "operator" in token.classes
-    )
-    return joined and all(not token.classes.isdisjoint(_OF_A_SUM) for token in sentence)
+    return [first[:colon]] if colon > 0 and any(has(first, at, "text_task") for at in (0, 1)) else sentences
 
 
 def features(sentences: list[Tokens]) -> set[str]:

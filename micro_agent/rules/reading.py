@@ -3,11 +3,13 @@
 Numbers that only name something (versions, lines, ports, scores) are labels; text in quotes and code is one token.
 """
 
+import re
+
 from micro_agent.attached import own_words
-from micro_agent.rules.labels import A_YEAR, without_labels
 from micro_agent.rules.tokens import Token, Tokens, has, holds, pieces_of
 from micro_agent.rules.words import Words
 
+_A_YEAR = re.compile(r"1\d\d\d|2[01]\d\d")
 # A longer question is a document with a request before or after it; its two ends are read.
 _END = 3000
 
@@ -17,7 +19,7 @@ def read(question: str, words: Words) -> list[Tokens]:
     question = own_words(question)
     text = question if len(question) <= 2 * _END else f"{question[:_END]}\n{question[-_END:]}"
     sentences: list[Tokens] = [[]]
-    for token in _with_units(without_labels(_with_dates(_with_numbers(_classified(pieces_of(text, words), words))))):
+    for token in _with_units(_with_dates(_with_numbers(_classified(pieces_of(text, words), words)))):
         sentences[-1].append(token)
         if "end" in token.classes:
             sentences.append([])
@@ -118,7 +120,7 @@ def _with_dates(tokens: Tokens) -> Tokens:
             ):
                 end += 1 + (has(tokens, end + 1, "ordinal") and tokens[end + 1].start == tokens[end].end)
             comma = end + (has(tokens, end, "mark") and end > at)
-            if comma < len(tokens) and A_YEAR.fullmatch(tokens[comma].text):
+            if comma < len(tokens) and _A_YEAR.fullmatch(tokens[comma].text):
                 end = comma + 1
             if before or end > at + 1:
                 token = token._replace(classes=frozenset({"date"}), end=tokens[end - 1].end)
@@ -146,20 +148,15 @@ def _with_units(tokens: Tokens) -> Tokens:
         if "operand" in token.classes and (has(tokens, after, "percent") or has(tokens, after, "unit")):
             unit = tokens[after]
             kept = {"percent"} & unit.classes
-            measure = "" if has(tokens, after + 1 + has(tokens, after + 1, "sign"), "aged") else unit.measure
             token = token._replace(
-                text=unit.text, classes=token.classes | kept | {"measured"}, measure=measure, end=unit.end
+                text=unit.text, classes=token.classes | kept | {"measured"}, measure=unit.measure, end=unit.end
             )
             at = after
         elif (
             "operand" in token.classes and counted and counted[-1].measure == "money" and "unit" in counted[-1].classes
         ):
             token = token._replace(text=counted.pop().text, classes=token.classes | {"measured"}, measure="money")
-        elif (
-            "operand" in token.classes
-            and has(tokens, after, "article", "per")
-            and not has(tokens, after + 1, "operand")
-        ):
+        elif "operand" in token.classes and has(tokens, after, "article") and not has(tokens, after + 1, "operand"):
             token = token._replace(classes=token.classes | {"measured"})
         counted.append(token)
         at += 1
