@@ -53,7 +53,7 @@ def requests(sentences: list[Tokens]) -> list[Tokens]:
 def features(sentences: list[Tokens]) -> set[str]:
     """What the weights are about: the classes of words in a question, alone, in pairs, one after the other.
 
-    Also those in the last sentence, what numbers measure, and how many numbers there are, three at most.
+    Also those in the last sentence and between two numbers, what numbers measure, and how many there are, three at most.
     """
     kinds = [[_kinds(token) for token in sentence] for sentence in sentences]
     having = [set[str]().union(*sentence) for sentence in kinds]
@@ -65,17 +65,22 @@ def features(sentences: list[Tokens]) -> set[str]:
     found.update(f"last {kind}" for kind in (having or [every])[-1])
     for sentence in kinds:
         found.update(_neighbours(sentence))
+        found.update(_between(sentence))
     found.update(f"in {t.measure}" for sentence in sentences for t in sentence if "measured" in t.classes)
     return found
 
 
 def wording(sentences: list[Tokens]) -> set[str]:
-    """The words of a question and which follow each other; of a number only what it measures, if anything."""
+    """The words of a question, those of its last sentence, and which follow each other.
+
+    Of a number only what it measures counts, if anything.
+    """
     found = set[str]()
     for sentence in sentences:
         texts = ["^", *map(_text, sentence), "$"]
         found.update(f"'{text}'" for text in texts)
         found.update(f"'{before} {after}'" for before, after in pairwise(texts))
+    found.update(f"last '{_text(token)}'" for token in (sentences or [[]])[-1])
     return found
 
 
@@ -95,6 +100,13 @@ def _kinds(token: Token) -> set[str]:
 def _neighbours(sentence: list[set[str]]) -> Iterator[str]:
     for before, after in pairwise([{"^"}, *sentence, {"$"}]):
         yield from (f"{one} {other}" for one in before for other in after)
+
+
+def _between(sentence: list[set[str]]) -> Iterator[str]:
+    """What stands between two numbers."""
+    for before, middle, after in zip(sentence, sentence[1:], sentence[2:], strict=False):
+        if "operand" in before and "operand" in after:
+            yield from (f"between {kind}" for kind in middle)
 
 
 @cache

@@ -38,7 +38,9 @@ def _classified(pieces: Tokens, words: Words) -> Tokens:
             length, known = words.at(texts, at)
             classes |= known
         if "number" in piece.classes:
-            classes = frozenset({"operand"})
+            classes = frozenset({"operand", "fraction"} if "/" in piece.text else {"operand"})
+        elif piece.text == "x" and has(pieces, at - 1, "number") and has(pieces, at + 1, "number"):
+            classes = frozenset({"operator"})
         text, end = " ".join(texts[at : at + length]), pieces[at + length - 1].end
         tokens.append(piece._replace(text=text, classes=classes, measure=words.units.get(text, ""), end=end))
         at += length

@@ -17,7 +17,7 @@ from micro_agent.run import POLICY_VIOLATION, VALIDATION_ERROR, Run, Step
 from micro_agent.testing import ScriptedLM, call, text
 
 QUESTIONS = Path(__file__).with_name("required_tools_questions.jsonl")
-UNSEEN = [Path(__file__).with_name(f"required_tools_{name}.jsonl") for name in ("unseen", "judge", "sealed")]
+UNSEEN = [Path(__file__).with_name(f"required_tools_{name}.jsonl") for name in ("unseen", "judge", "sealed", "fresh")]
 """Labelled questions that neither the words nor the weights of the rule were made from; keep it so."""
 OWN_TOOLS = Path(__file__).with_name("own_tools.jsonl")
 BOTH = frozenset({"calculator", "now"})
@@ -59,7 +59,7 @@ def test_the_unseen_questions() -> None:
         report(paths)
     precision, recall = report(UNSEEN)
     assert precision >= 0.96
-    assert recall >= 0.92
+    assert recall >= 0.955
 
 
 def report(paths: list[Path]) -> tuple[float, float]:
