@@ -53,7 +53,7 @@ def requests(sentences: list[Tokens]) -> list[Tokens]:
 def features(sentences: list[Tokens]) -> set[str]:
     """What the weights are about: the classes of words in a question, alone, in pairs, one after the other.
 
-    Also those in the last sentence and between two numbers, what numbers measure, and how many there are, three at most.
+    Also those in the last sentence and between numbers, what numbers measure, and how many there are, three at most.
     """
     kinds = [[_kinds(token) for token in sentence] for sentence in sentences]
     having = [set[str]().union(*sentence) for sentence in kinds]
