@@ -46,7 +46,7 @@ def __dir__() -> list[str]:
 
 def _masked(record: LogRecord) -> bool:
     """Keep secrets out of what the package logs, whoever takes it."""
-    from micro_agent.storage.masking import mask_of
+    from micro_agent.files.masking import mask_of
 
     record.msg, record.args = mask_of().text(record.getMessage()), None
     return True

@@ -7,24 +7,24 @@ from typing import Any
 
 import dspy
 
-from micro_agent import given
 from micro_agent.cancel import Cancel
 from micro_agent.effects import Approval
-from micro_agent.given_demos import given_demos
-from micro_agent.known_secrets import remember_model
+from micro_agent.files.known_secrets import remember_model
 from micro_agent.models import configure_lm
 from micro_agent.models.context_length import asked_beforehand
 from micro_agent.models.identity import Wanted, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
-from micro_agent.planner import PlanWithTools, compiling
-from micro_agent.program.callbacks import module_call
+from micro_agent.planning.given_demos import given_demos
+from micro_agent.planning.planner import PlanWithTools, compiling
 from micro_agent.program.module import Program
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
-from micro_agent.session import Confirmation, OnStep, Session, adrive, drive
-from micro_agent.setup import Setup
+from micro_agent.running import given
+from micro_agent.running.dspy_callbacks import module_call
+from micro_agent.running.session import Confirmation, OnStep, Session, adrive, drive
+from micro_agent.running.setup import Setup
 from micro_agent.streaming import OnEvent, StreamEvent, astream, stream
 from micro_agent.tools import toolset
 from micro_agent.traces import TraceStore

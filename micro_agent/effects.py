@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from micro_agent.questions import called, digest_of
 from micro_agent.run import LMCall, Run, Status
+from micro_agent.run.questions import called, digest_of
 from micro_agent.tools import Outcome, Ready
 
 

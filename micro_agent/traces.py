@@ -12,6 +12,8 @@ from stat import S_ISREG
 from typing import Any
 
 from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunNotFound, StorageError
+from micro_agent.files.jsonl import private_folder, storage_error
+from micro_agent.files.masking import Mask, mask_of
 from micro_agent.run import Run, Status
 from micro_agent.storage.decisions import (
     Choice,
@@ -23,12 +25,10 @@ from micro_agent.storage.decisions import (
 )
 from micro_agent.storage.folding import Folded, read_journal
 from micro_agent.storage.journal import Journal
-from micro_agent.storage.jsonl import private_folder, storage_error
 from micro_agent.storage.locks import is_held
-from micro_agent.storage.masking import Mask, mask_of
-from micro_agent.storage.records import Record, append_record, ends_with, load_run, read_records, save_run, sync_record
+from micro_agent.storage.records import Record, append_record, ends_with, read_records, sync_record
 
-__all__ = ["OpenRun", "Record", "TraceStore", "load_run", "read_records", "save_run"]
+__all__ = ["OpenRun", "Record", "TraceStore", "read_records"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -68,7 +68,7 @@ class TraceStore:
 
     Folders are made when something is first written (0700), files are for this user alone (0600). The secrets of
     ``environ`` (default: the environment at each call) and those that the process was given otherwise
-    (`micro_agent.known_secrets`) are masked in everything that is written. The methods raise
+    (`micro_agent.files.known_secrets`) are masked in everything that is written. The methods raise
     `StorageError` when a file cannot be read or written, and `ConfigurationError` for what is not a run id.
     """
 

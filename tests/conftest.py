@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from micro_agent import known_secrets
+from micro_agent.files import known_secrets
 from micro_agent.traces import TraceStore
 from tests.warm import Warm
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from micro_agent.errors import ConfigurationError, RunNotFound, StorageError
-from micro_agent.questions import digest_of
 from micro_agent.run import Run
-from micro_agent.traces import OpenRun, TraceStore, load_run, read_records, save_run
+from micro_agent.run.questions import digest_of
+from micro_agent.traces import OpenRun, TraceStore, read_records
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ FULL = """
 import resource, sys
 from micro_agent.errors import StorageError
 from micro_agent.run import Run
-from micro_agent.traces import TraceStore, save_run
+from micro_agent.traces import TraceStore
 
 store = TraceStore(sys.argv[1], state_dir=sys.argv[1])
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -176,7 +176,7 @@ for size in (5000, 20000, 1000):
     except StorageError as error:
         print(error)
 try:
-    save_run(Run(question="x" * 20000), sys.argv[1] + "/run.json")
+    Run(question="x" * 20000).save(sys.argv[1] + "/run.json")
 except StorageError as error:
     print(error)
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -196,7 +196,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from micro_agent.errors import StorageError
-from micro_agent.storage.masking import Mask
+from micro_agent.files.masking import Mask
 from micro_agent.storage.records import append_record
 from micro_agent.run import Run
 from micro_agent.traces import TraceStore
@@ -300,5 +300,5 @@ def test_a_folder_that_is_a_file_says_so(tmp_path: Path) -> None:
 
 def test_saving_and_loading_are_here_too(tmp_path: Path) -> None:
     run = Run(question="why?")
-    assert load_run(save_run(run, tmp_path / "run.json")) == run
+    assert Run.load(run.save(tmp_path / "run.json")) == run
     assert json.loads((tmp_path / "run.json").read_text())["question"] == "why?"

@@ -18,10 +18,10 @@ from micro_agent.evaluation.rubrics import rubric_for
 from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trials import Trial, remaining, trials
-from micro_agent.given_demos import given_demos
 from micro_agent.models.identity import provider_of, traits_of
 from micro_agent.models.recorded import recorded_lm
 from micro_agent.models.settings import PROVIDERS, Settings
+from micro_agent.planning.given_demos import given_demos
 from micro_agent.rules.limits import Limits
 from micro_agent.run import new_id
 from micro_agent.tools import Tool, digest

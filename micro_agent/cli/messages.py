@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import typer
 
 from micro_agent.cli.waiting import printing
-from micro_agent.printable import printable, printable_json
+from micro_agent.text.printable import printable, printable_json
 
 
 def say(line: str) -> None:
@@ -29,7 +29,7 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 def print_json(data: Any) -> None:
     """Print data, such as a run, as one line of JSON: in UTF-8 for a program, on a terminal with what hides escaped."""
-    from micro_agent.storage.masking import mask_of
+    from micro_agent.files.masking import mask_of
 
     line = mask_of().encode(data)
     typer.echo(printable_json(line.decode()).encode() if is_terminal(sys.stdout) else line, nl=False)
@@ -37,7 +37,7 @@ def print_json(data: Any) -> None:
 
 def masked(text: str) -> str:
     """``text`` without secrets."""
-    from micro_agent.storage.masking import mask_of
+    from micro_agent.files.masking import mask_of
 
     return mask_of().text(text)
 

@@ -170,7 +170,7 @@ def tools_of(found: "Settings") -> "dict[str, Tool]":
     Raises:
         ToolDefinitionError: One that is named cannot be loaded.
     """
-    from micro_agent.announcing import once
+    from micro_agent.models.announcing import once
     from micro_agent.tools import load_tools
     from micro_agent.tools.loading import importable
 

@@ -12,7 +12,7 @@ from micro_agent.cli.waiting import printing
 from micro_agent.effects import Approval, Question
 from micro_agent.errors import ConfigurationError
 from micro_agent.replay import whole_call
-from micro_agent.session import Confirmation
+from micro_agent.running.session import Confirmation
 
 _LOOK_AGAIN_S = 0.25
 

@@ -21,8 +21,8 @@ def question_of(argument: str | None, option: str | None) -> str:
     Raises:
         ConfigurationError: There is no question, there are two, or there is more text than `MAX_BYTES`.
     """
-    from micro_agent.attached import with_attached
     from micro_agent.errors import ConfigurationError
+    from micro_agent.text.attached import with_attached
 
     given = [text for text in (argument, option) if text is not None]
     words = [text for text in given if text != "-"]

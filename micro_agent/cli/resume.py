@@ -89,8 +89,8 @@ def resume(
 def _require(run: "Run", offered: "dict[str, Tool]") -> None:
     """Refuse to resume a run without the tools that it has used or asks about; say so where the tools differ else."""
     from micro_agent.errors import ConfigurationError
+    from micro_agent.run.usage import NEVER_RAN
     from micro_agent.tools import digest
-    from micro_agent.usage import NEVER_RAN
 
     used = {step.tool for step in run.steps if step.is_tool and step.error not in NEVER_RAN}
     if run.confirmation is not None:

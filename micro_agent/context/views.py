@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from micro_agent.context.tokens import estimate
-from micro_agent.encoding import as_json
 from micro_agent.run import Run, Step
+from micro_agent.text.encoding import as_json
 from micro_agent.tools.shorten import cut_middle, shortened
 
 View = Mapping[str, Any]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from micro_agent.asking_again import ASKING
 from micro_agent.decoding.decision import Reason, ToolSpec
+from micro_agent.rules.asking_again import ASKING
 from micro_agent.tools.form import arguments_form, json_call
 
 _MAX_EXPECTED = 299

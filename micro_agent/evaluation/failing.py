@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from micro_agent.evaluation.result import Header, Result
-from micro_agent.printable import printable
+from micro_agent.text.printable import printable
 
 _NAMED = 10
 _WIDTH = 100

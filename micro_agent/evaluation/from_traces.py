@@ -17,8 +17,8 @@ from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scored import scored
 from micro_agent.evaluation.task import Task
+from micro_agent.files.jsonl import storage_error
 from micro_agent.run import Run
-from micro_agent.storage.jsonl import storage_error
 from micro_agent.traces import read_records
 
 _NAMED = 10

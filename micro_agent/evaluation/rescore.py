@@ -17,7 +17,7 @@ from micro_agent.evaluation.result_lines import Entry, Key, Place, header_of
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.task import Task
-from micro_agent.storage.jsonl import open_file, parse, storage_error
+from micro_agent.files.jsonl import open_file, parse, storage_error
 
 
 class _Verdict(NamedTuple):

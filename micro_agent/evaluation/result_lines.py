@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from micro_agent.errors import StorageError
 from micro_agent.evaluation.result import SCHEMA_VERSION, Header, Result
-from micro_agent.storage.jsonl import parse
+from micro_agent.files.jsonl import parse
 
 Key = tuple[str, int]
 """The id of a task and the epoch, from 0: what is unique in a result file."""

@@ -24,9 +24,9 @@ from micro_agent.evaluation.result_lines import (
     remove_torn_line,
     result_of,
 )
-from micro_agent.storage.jsonl import append, open_file, private_folder, storage_error, sync_folder
+from micro_agent.files.jsonl import append, open_file, private_folder, storage_error, sync_folder
+from micro_agent.files.masking import mask_of
 from micro_agent.storage.locks import hold
-from micro_agent.storage.masking import mask_of
 
 __all__ = ["Key", "ResultFile", "place_of", "publish", "read_results"]
 

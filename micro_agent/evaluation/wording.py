@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from micro_agent.evaluation.figures import Comparison, Distribution, FaultFigures, Flip, Paired, Rate, Summary
-from micro_agent.printable import printable
+from micro_agent.text.printable import printable
 
 _QUESTION = 70
 _FLIPS = 20

@@ -5,7 +5,7 @@ Importing this package imports no DSPy; `configure_lm` does.
 
 from typing import TYPE_CHECKING, Any
 
-from micro_agent.announcing import Announce, to_stderr
+from micro_agent.models.announcing import Announce, to_stderr
 from micro_agent.models.fallback import choose
 from micro_agent.models.making import lm_of
 from micro_agent.models.settings import Settings, load_settings

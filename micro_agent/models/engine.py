@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from dspy import LMError, lm15
 
-from micro_agent.known_secrets import remember
+from micro_agent.files.known_secrets import remember
 from micro_agent.models.contention import Turns
 from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.failures import Refusal, marked, refused, refuses_stream_options

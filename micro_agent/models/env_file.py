@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.storage.jsonl import open_file
+from micro_agent.files.jsonl import open_file
 
 MAX_BYTES = 1 << 20
 """Far more than settings need."""

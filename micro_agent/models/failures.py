@@ -27,6 +27,7 @@ from dspy import (
     LMUnsupportedModelError,
 )
 
+from micro_agent.files.masking import mask_of
 from micro_agent.models.refusals import (
     BAD_PATTERN,
     BAD_SCHEMA,
@@ -43,7 +44,6 @@ from micro_agent.models.refusals import (
     parsed,
     said,
 )
-from micro_agent.storage.masking import mask_of
 
 MAX_BODY_CHARS = 64 * 1024
 """So much of a server's error body is kept."""

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from micro_agent.announcing import Announce
 from micro_agent.errors import ConfigurationError
+from micro_agent.models.announcing import Announce
 from micro_agent.models.settings import Provider, Settings, variable_of
 from micro_agent.models.target import Target, UnusableError
 from micro_agent.models.usable import usable

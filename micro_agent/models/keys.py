@@ -1,7 +1,7 @@
 """Which server may be sent ``OPENAI_API_KEY``: the one that was named for it by whoever set it, and no other."""
 
-from micro_agent.announcing import Announce
 from micro_agent.models.addresses import OPENAI_PUBLIC_URL, origin_of
+from micro_agent.models.announcing import Announce
 from micro_agent.models.settings import Settings
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from dspy import lm15
 
 from micro_agent.dspy_internals import get_litellm, litellm_engine
-from micro_agent.known_secrets import remember
+from micro_agent.files.known_secrets import remember
 from micro_agent.models import scope
 from micro_agent.models.identity import Traits
 from micro_agent.models.settings import keep_offline

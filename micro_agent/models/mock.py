@@ -13,12 +13,12 @@ from typing import Any, Self
 
 from dspy import LMError, lm15
 
-from micro_agent.attached import own_words
 from micro_agent.models import scope
 from micro_agent.models.identity import Traits
 from micro_agent.models.mock_everyday import NEXT_STEP, talk
 from micro_agent.models.mock_questions import Wanted, understood
 from micro_agent.run import Mode
+from micro_agent.text.attached import own_words
 
 _OBSERVATION = re.compile(r"Tool \[([^\]]*)\] output:\n(.*)", re.DOTALL)
 _OF_THE_LOOP = ("Policy: ", "Format: ", "Note: ")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from micro_agent.announcing import to_stderr
 from micro_agent.errors import ConfigurationError
+from micro_agent.models.announcing import to_stderr
 from micro_agent.models.fallback import choose
 from micro_agent.models.making import lm_of
 from micro_agent.models.settings import PROVIDERS, Settings, keep_offline

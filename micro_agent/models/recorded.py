@@ -5,9 +5,9 @@ A server that today's settings do not name for its provider is sent no key, and 
 
 from typing import Any
 
-from micro_agent.announcing import to_stderr
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.addresses import http_url, origin_of, shown
+from micro_agent.models.announcing import to_stderr
 from micro_agent.models.fallback import choose
 from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.models.target import Target, provider_named

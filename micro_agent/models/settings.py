@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.known_secrets import remember_file, remember_settings
+from micro_agent.files.known_secrets import remember_file, remember_settings
 from micro_agent.models.addresses import OLLAMA_DEFAULT_URL, OPENAI_PUBLIC_URL, http_url, ollama_url, shown
 from micro_agent.models.env_file import check_env_file
 

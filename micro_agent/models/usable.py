@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from micro_agent.announcing import Announce
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.addresses import http_url, is_public_openai, ollama_url, shown
+from micro_agent.models.announcing import Announce
 from micro_agent.models.keys import openai_key
 from micro_agent.models.ollama_models import ollama_models
 from micro_agent.models.settings import Provider, Settings

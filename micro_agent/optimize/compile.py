@@ -12,16 +12,16 @@ import dspy
 
 from micro_agent.demos import CompiledDemos, Demo, with_decision
 from micro_agent.evaluation.task import Task
-from micro_agent.masked_text import MaskedFile
+from micro_agent.files.masking import mask_of
 from micro_agent.models.prices import price_of
 from micro_agent.optimize.ending import Halt
 from micro_agent.optimize.job import Job
 from micro_agent.optimize.judge import judge
 from micro_agent.optimize.proposer import Proposer
 from micro_agent.optimize.training import Trainee, Training
-from micro_agent.planner import PlanWithTools
+from micro_agent.planning.planner import PlanWithTools
 from micro_agent.run import Run
-from micro_agent.storage.masking import mask_of
+from micro_agent.streaming.masked_text import MaskedFile
 
 _ZERO_SHOT, _IN_ORDER = -3, -1
 """The seeds that random search gives to the program without demos, and to the examples in their own order."""

@@ -10,8 +10,8 @@ from micro_agent.run import LMCall, Run
 def decisions(run: Run) -> list[dict[str, Any]]:
     """One ``{question, steps, decision}`` a reply: what the planner was given, and what the model decided.
 
-    As in `micro_agent.adapter`, a reply that could not be read has ``{"error": …}`` as its decision, and of several
-    calls in one reply the first counts.
+    As in `micro_agent.planning.adapter`, a reply that could not be read has ``{"error": …}`` as its decision, and of
+    several calls in one reply the first counts.
     """
     return [
         {"question": run.question, "steps": _before(run, number), "decision": _decision(call)}

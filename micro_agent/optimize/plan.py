@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from micro_agent.demos import CompiledDemos
 from micro_agent.errors import DemosError
 from micro_agent.evaluation.datasets import Dataset, draw
-from micro_agent.given_demos import given_demos
 from micro_agent.models.identity import mode_of
 from micro_agent.optimize.arms import Bench
 from micro_agent.optimize.job import Job
@@ -13,6 +12,7 @@ from micro_agent.optimize.recorded import Recorded, recorded
 from micro_agent.optimize.split import Split, split
 from micro_agent.optimize.teller import Teller
 from micro_agent.optimize.verdict import versions
+from micro_agent.planning.given_demos import given_demos
 
 
 @dataclass(frozen=True, slots=True)

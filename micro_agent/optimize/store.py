@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from micro_agent.errors import RunBusy
-from micro_agent.storage.jsonl import append, open_file, read_lines, storage_error
+from micro_agent.files.jsonl import append, open_file, read_lines, storage_error
+from micro_agent.files.masking import mask_of
 from micro_agent.storage.locks import hold
-from micro_agent.storage.masking import mask_of
 
 
 class Kept:

@@ -8,9 +8,9 @@ from typing import TextIO
 from micro_agent.evaluation.progress import EVERY_S, Progress, shown
 from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile
+from micro_agent.files.masking import mask_of
 from micro_agent.optimize.ending import Spent
-from micro_agent.printable import printable
-from micro_agent.storage.masking import mask_of
+from micro_agent.text.printable import printable
 
 
 class Teller:

@@ -8,9 +8,8 @@ from typing import Any
 
 from micro_agent.demos import CompiledDemos, load_demos
 from micro_agent.errors import ConfigurationError
-from micro_agent.storage.decisions import write_new
-from micro_agent.storage.jsonl import private_folder, storage_error
-from micro_agent.storage.masking import mask_of
+from micro_agent.files.jsonl import private_folder, storage_error, write_new
+from micro_agent.files.masking import mask_of
 
 
 class Work:

@@ -10,7 +10,7 @@ import dspy
 from micro_agent.program.prediction import prediction
 from micro_agent.program.saving import restored, saved, without_secrets
 from micro_agent.program.streams import adriven, driven
-from micro_agent.session import Session
+from micro_agent.running.session import Session
 
 
 class Program(dspy.Module):

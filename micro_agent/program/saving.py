@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import dspy
 
-from micro_agent.known_secrets import is_secret
+from micro_agent.files.known_secrets import is_secret
 from micro_agent.models.recorded import foreign_url
 from micro_agent.models.settings import load_settings
 from micro_agent.traces import TraceStore

@@ -12,11 +12,11 @@ import dspy
 from dspy.streaming import StreamResponse
 
 from micro_agent.dspy_internals import sync_send_to_stream
-from micro_agent.masked_text import MaskedText
+from micro_agent.files.masking import mask_of
 from micro_agent.run import Run
-from micro_agent.session import Session, adrive, drive
-from micro_agent.storage.masking import mask_of
+from micro_agent.running.session import Session, adrive, drive
 from micro_agent.streaming import AnswerFilter
+from micro_agent.streaming.masked_text import MaskedText
 
 FIELD = "answer"
 """The output field that is listened to."""

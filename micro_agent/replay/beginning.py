@@ -1,7 +1,7 @@
 """The beginning of a run that another one goes on from."""
 
 from micro_agent.run import Run
-from micro_agent.usage import add_call, add_tool
+from micro_agent.run.usage import add_call, add_tool
 
 
 def with_beginning(run: Run, source: Run, steps: int) -> Run:

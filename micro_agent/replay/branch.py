@@ -9,7 +9,7 @@ from micro_agent.replay.parts import session_of
 from micro_agent.rules import BeforePlan, Stop
 from micro_agent.rules.limits import Limits, limits_of
 from micro_agent.run import POLICY_VIOLATION, REPETITION, WARNING, Run, Step
-from micro_agent.session import drive
+from micro_agent.running.session import drive
 
 _SAID_AFTER = frozenset({WARNING, REPETITION, POLICY_VIOLATION})
 """Words of the loop that belong to the tool step before them; no reply asked for them."""

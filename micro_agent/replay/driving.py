@@ -3,7 +3,7 @@
 from typing import Any
 
 from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Trimmed
-from micro_agent.loop import AgentLoop
+from micro_agent.loop.agent_loop import AgentLoop
 from micro_agent.replay.beginning import replies_behind, with_beginning
 from micro_agent.replay.comparing import compare_ends, compare_reading, compare_step, diverged, ended
 from micro_agent.replay.divergence import Diverged, Divergence, differ, step_text, text_of

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.given_demos import Given
+from micro_agent.planning.given_demos import Given
 from micro_agent.rules import Rule
 from micro_agent.run import Mode, Run
-from micro_agent.session import Session
-from micro_agent.setup import Setup
+from micro_agent.running.session import Session
+from micro_agent.running.setup import Setup
 from micro_agent.tools import Tool
 
 

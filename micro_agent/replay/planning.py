@@ -9,7 +9,7 @@ from micro_agent.decoding import ModelReply, RawCall
 from micro_agent.effects import Failure, Trimmed
 from micro_agent.models.identity import Traits
 from micro_agent.models.wire_schemas import FORMS, Form
-from micro_agent.planner import Planner
+from micro_agent.planning.planner import Planner
 from micro_agent.replay.parts import Parts
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.wires import JsonWire, NativeWire, View

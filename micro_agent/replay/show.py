@@ -9,9 +9,9 @@ from textwrap import indent
 from typing import Any
 
 from micro_agent.errors import ConfigurationError, StorageError
-from micro_agent.printable import printable
 from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
+from micro_agent.text.printable import printable
 from micro_agent.traces import Record, read_records
 
 _WIDTH = 100

@@ -5,9 +5,9 @@ Numbers that only name something (versions, lines, ports, scores) are labels; te
 
 import re
 
-from micro_agent.attached import own_words
 from micro_agent.rules.tokens import Token, Tokens, has, holds, pieces_of
 from micro_agent.rules.words import Words
+from micro_agent.text.attached import own_words
 
 _A_YEAR = re.compile(r"1\d\d\d|2[01]\d\d")
 # A longer question is a document with a request before or after it; its two ends are read.

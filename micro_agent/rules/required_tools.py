@@ -15,7 +15,7 @@ from micro_agent.rules.own_values import moment_told, number_of, number_told
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Rule, Verdict, Violation
 from micro_agent.rules.words import Words, words
 from micro_agent.run import POLICY_VIOLATION, Run, Step
-from micro_agent.usage import NEVER_RAN
+from micro_agent.run.usage import NEVER_RAN
 
 __all__ = ["check", "holds_last_value", "implied", "last_observation", "with_words"]
 

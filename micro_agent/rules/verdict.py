@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from micro_agent.callbacks import described, ends_the_program
 from micro_agent.run import POLICY_VIOLATION, REPETITION, SELF_CORRECTION, WARNING, Run, Step
+from micro_agent.tools.callbacks import described, ends_the_program
 
 
 @dataclass(frozen=True, slots=True)

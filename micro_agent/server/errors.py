@@ -18,9 +18,9 @@ from micro_agent.errors import (
     RunNotFound,
     StorageError,
 )
+from micro_agent.files.masking import mask_of
 from micro_agent.server.runs import PoolFull, ShuttingDown
 from micro_agent.server.schemas import Error, Fault, Problem
-from micro_agent.storage.masking import mask_of
 
 _SHOWN_FAULTS = 20
 _SHOWN_CHARS = 200

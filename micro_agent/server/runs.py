@@ -8,13 +8,13 @@ from statistics import median
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
-from micro_agent.callbacks import described
 from micro_agent.cancel import Cancel
 from micro_agent.errors import MicroAgentError, RunBusy
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.server.events import EventLog
 from micro_agent.streaming import Ended, OnEvent, Started, StreamEvent, WithoutText
+from micro_agent.tools.callbacks import described
 
 if TYPE_CHECKING:
     from micro_agent import MicroAgent

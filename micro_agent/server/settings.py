@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.known_secrets import remember_settings
+from micro_agent.files.known_secrets import remember_settings
 from micro_agent.models.addresses import shown
 from micro_agent.models.env_file import check_env_file
 

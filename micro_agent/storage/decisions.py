@@ -12,9 +12,9 @@ from secrets import token_hex
 from typing import Any, Literal, cast, get_args
 
 from micro_agent.errors import AlreadyDecided, ConfigurationError, StorageError
+from micro_agent.files.jsonl import open_file, parse, private_folder, storage_error, sync_folder, write_new
+from micro_agent.files.masking import Mask
 from micro_agent.run import utc_now
-from micro_agent.storage.jsonl import open_file, parse, private_folder, storage_error, sync_folder
-from micro_agent.storage.masking import Mask
 
 Choice = Literal["approve", "reject"]
 
@@ -70,20 +70,6 @@ def create_decision(path: Path, digest: str, decision: Decision, mask: Mask) -> 
         raise AlreadyDecided("this question has been decided already; the first decision stands") from error
     except OSError as error:
         raise storage_error("write the decision", path, error) from error
-
-
-def write_new(path: Path, content: bytes) -> None:
-    """Create a file for this user alone, whole and synced; when that fails there is no file. Raises `OSError`."""
-    descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        with open(descriptor, "wb", buffering=0) as file:
-            rest = memoryview(content)
-            while rest:  # after a short write the next one succeeds or says why not
-                rest = rest[file.write(rest) :]
-            os.fdatasync(descriptor)
-    except OSError:
-        path.unlink()
-        raise
 
 
 def read_decision(path: Path, digest: str, mask: Mask) -> Decision | None:

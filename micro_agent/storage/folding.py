@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from micro_agent.errors import ConfigurationError, StorageError
-from micro_agent.questions import QuestionChanged, verified
+from micro_agent.files.jsonl import Line, open_file, read_lines, storage_error
+from micro_agent.files.masking import Mask
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.run.questions import QuestionChanged, verified
+from micro_agent.run.usage import add_call, add_tool
 from micro_agent.storage.decisions import Decision, decision_of
-from micro_agent.storage.jsonl import Line, open_file, read_lines, storage_error
-from micro_agent.storage.masking import Mask
-from micro_agent.usage import add_call, add_tool
 
 FORMAT = 1
 """The version of the journal's format, written in its first event."""

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from micro_agent.errors import AlreadyDecided, StorageError
+from micro_agent.files.jsonl import append, open_file, storage_error, sync_folder
+from micro_agent.files.masking import Mask
 from micro_agent.run import LMCall, Run, Step, utc_now
 from micro_agent.storage.decisions import (
     Choice,
@@ -22,9 +24,7 @@ from micro_agent.storage.decisions import (
     read_decision,
 )
 from micro_agent.storage.folding import FORMAT, Folded, Pending, fold
-from micro_agent.storage.jsonl import append, open_file, storage_error, sync_folder
 from micro_agent.storage.locks import hold, open_held
-from micro_agent.storage.masking import Mask
 
 __all__ = ["Decision", "Folded", "Journal", "fold"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import sleep
 
 from micro_agent.errors import RunBusy
-from micro_agent.storage.jsonl import open_file, storage_error
+from micro_agent.files.jsonl import open_file, storage_error
 
 _TRIES = 10
 _PAUSE_S = 0.01  # `is_held` takes a lock for microseconds: what refuses once may be that

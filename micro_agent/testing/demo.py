@@ -11,11 +11,11 @@ from textwrap import fill
 from typing import Any
 
 from micro_agent import MicroAgent, Run, configure_lm, tool
-from micro_agent.cli.messages import print_text
 from micro_agent.models.settings import Settings
 from micro_agent.replay import describe, record_of
 from micro_agent.testing.reply import Reply, call, text
 from micro_agent.testing.server import ModelServer
+from micro_agent.text.printable import printable
 from micro_agent.tools import load_tools
 from micro_agent.traces import TraceStore
 
@@ -82,8 +82,8 @@ def main() -> int:
     store = TraceStore("traces")
     path = store.path(played(store).id)
     run = record_of(path)
-    print_text(_BEGINNING.format(path=shlex.quote(str(path))))
-    print_text("\n".join(shown(run)))
+    lines = [*_BEGINNING.format(path=shlex.quote(str(path))).splitlines(), "", *shown(run)]
+    sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
     return 0 if run.status == "completed" else 1
 
 

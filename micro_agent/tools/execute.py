@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from micro_agent.callbacks import from_outside
+from micro_agent.tools.callbacks import from_outside
 from micro_agent.tools.jobs import TimedOut, adone, begin, done
 from micro_agent.tools.outcome import Outcome, Seen, failed, is_plain, observed, outcome_of, timed_out
 from micro_agent.tools.own_tasks import own_tasks

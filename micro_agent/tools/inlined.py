@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, cast
 from urllib.parse import unquote
 
-from micro_agent.encoding import as_json
+from micro_agent.text.encoding import as_json
 from micro_agent.tools.subschemas import NEGATED, below, schemas_in
 
 MAX_GROWTH = 4000

@@ -14,7 +14,7 @@ from time import thread_time
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from micro_agent.matching import readable, search
+from micro_agent.text.matching import readable, search
 
 LIMIT_S = 0.5
 """Seconds of processor time that one check may take; what can be mended is checked twice."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from micro_agent.callbacks import described
+from micro_agent.tools.callbacks import described
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.jsonable import jsonable
 from micro_agent.tools.tool import Tool

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from micro_agent.callbacks import described, from_outside
+from micro_agent.tools.callbacks import described, from_outside
 
 _Factory = Callable[..., "asyncio.Future[Any]"]
 _of_a_tool: ContextVar[bool] = ContextVar("of_a_tool", default=False)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from micro_agent.encoding import as_json
+from micro_agent.text.encoding import as_json
 
 _BETWEEN = (
     ("minimum", "maximum", ""),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from micro_agent.encoding import as_json
+from micro_agent.text.encoding import as_json
 from micro_agent.tools.ranges import ranges
 from micro_agent.tools.tool import Tool
 

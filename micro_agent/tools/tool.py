@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from micro_agent.callbacks import described
 from micro_agent.errors import ToolDefinitionError
+from micro_agent.tools.callbacks import described
 from micro_agent.tools.jobs import TimedOut, done
 from micro_agent.tools.schema import Schema, compile_schema
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from micro_agent.context.tokens import estimate
-from micro_agent.encoding import as_json
+from micro_agent.text.encoding import as_json
 
 REQUEST_TOKENS = 48
 """What templates put around a conversation, such as the date."""

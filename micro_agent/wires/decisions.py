@@ -9,9 +9,9 @@ from dspy.lm15 import Config, FunctionTool, Message
 
 from micro_agent.context.views import View
 from micro_agent.demos import json_form
-from micro_agent.encoding import as_json, encodable
 from micro_agent.models.wire_schemas import Form, has_references, held
 from micro_agent.run import POLICY_VIOLATION, Mode
+from micro_agent.text.encoding import as_json, encodable
 from micro_agent.tools import Tool
 from micro_agent.tools.inlined import moved
 from micro_agent.tools.signature import described

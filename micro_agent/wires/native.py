@@ -8,9 +8,9 @@ from typing import Any
 from dspy.lm15 import Config, FunctionTool, Message, TextPart, ToolCallPart, ToolChoice, ToolResultPart
 
 from micro_agent.context.views import View
-from micro_agent.encoding import encodable
 from micro_agent.models.wire_schemas import Form, wired
 from micro_agent.run import Mode
+from micro_agent.text.encoding import encodable
 from micro_agent.tools import Tool
 from micro_agent.wires.said import NO_REPLY, asked, shown
 

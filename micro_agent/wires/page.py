@@ -9,7 +9,7 @@ from typing import Any
 
 from micro_agent.context.tokens import estimate
 from micro_agent.context.views import View
-from micro_agent.encoding import as_json, encodable
+from micro_agent.text.encoding import as_json, encodable
 from micro_agent.tools import Tool
 from micro_agent.wires.chain import Chain, message_tokens
 from micro_agent.wires.native import NativeWire

@@ -3,7 +3,6 @@
 from typing import Any
 
 from micro_agent.context.views import View
-from micro_agent.encoding import as_json, encodable
 from micro_agent.models.reply import mended
 from micro_agent.run import (
     CONTEXT_TRIMMED,
@@ -16,6 +15,7 @@ from micro_agent.run import (
     VALIDATION_ERROR,
     WARNING,
 )
+from micro_agent.text.encoding import as_json, encodable
 
 NO_REPLY = "(no reply)"
 _SAYS = {

@@ -7,8 +7,8 @@ from operator import itemgetter
 from dspy.lm15 import Message
 
 from micro_agent.context.views import View
-from micro_agent.encoding import encodable
 from micro_agent.run import CONFIRMATION_REQUIRED, WARNING
+from micro_agent.text.encoding import encodable
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import NO_REPLY, shown
 

@@ -12,8 +12,8 @@ import typer
 
 from micro_agent.cli import app
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.run.usage import add_call
 from micro_agent.traces import TraceStore
-from micro_agent.usage import add_call
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from micro_agent.cli.messages import log_from
 from micro_agent.cli.outcome import Printer, print_step
-from micro_agent.printable import printable
 from micro_agent.replay import step_line
 from micro_agent.run import Run, Step
 from micro_agent.streaming import AnswerText, Ended, Started, StepTaken, StreamEvent
+from micro_agent.text.printable import printable
 
 STEP = StepTaken(Step(tool="calculator", args={"expression": "2*8"}, observation={"result": 16}))
 

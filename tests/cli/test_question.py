@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micro_agent.attached import own_words, with_attached
 from micro_agent.rules.required_tools import implied
 from micro_agent.testing import ModelServer, text
+from micro_agent.text.attached import own_words, with_attached
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli, Done

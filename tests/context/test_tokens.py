@@ -55,7 +55,7 @@ def _hex(size: int) -> str:
 
 TEXTS = {
     "prose": re.sub(r"```.*?```", "", (ROOT / "docs" / "evals.md").read_text(encoding="utf-8"), flags=re.DOTALL),
-    "code": (ROOT / "micro_agent" / "session.py").read_text(encoding="utf-8"),
+    "code": (ROOT / "micro_agent" / "running" / "session.py").read_text(encoding="utf-8"),
     "JSON": json.dumps([{"id": n, "name": f"item {n}", "ok": True, "price": n * 1.5} for n in range(50)]),
     "indented JSON": json.dumps([{"id": n, "tags": ["a", "bb"], "price": n / 7} for n in range(50)], indent=2),
     "quoted JSON": json.dumps(json.dumps([{"id": n, "name": f"item {n}"} for n in range(50)])),

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from micro_agent.context import estimate
 from micro_agent.context.views import LEAST_CHARS, chars_for, cut, lines_of
-from micro_agent.encoding import as_json
 from micro_agent.run import POLICY_VIOLATION, Step
+from micro_agent.text.encoding import as_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=80),

@@ -12,7 +12,7 @@ from dspy import LMNotConfiguredError, LMProviderError, LMStreamAssemblyError, L
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micro_agent.known_secrets import remember
+from micro_agent.files.known_secrets import remember
 from micro_agent.models.failures import (
     LM_ERRORS,
     Code,

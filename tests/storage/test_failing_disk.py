@@ -12,10 +12,10 @@ import pytest
 from micro_agent import MicroAgent, Tool
 from micro_agent.effects import Approval, Question
 from micro_agent.errors import RunNotFound, StorageError
+from micro_agent.files.jsonl import encode
+from micro_agent.files.masking import mask_of
 from micro_agent.run import LMCall, Run
 from micro_agent.storage.folding import fold
-from micro_agent.storage.jsonl import encode
-from micro_agent.storage.masking import mask_of
 from micro_agent.testing import ScriptedLM, call, calls, text
 from micro_agent.traces import TraceStore, read_records
 

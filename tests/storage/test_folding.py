@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from micro_agent.errors import StorageError
-from micro_agent.questions import digest_of
+from micro_agent.files.masking import Mask, mask_of
 from micro_agent.run import CONFIRMATION_REQUIRED, LMCall, Run, Step
+from micro_agent.run.questions import digest_of
 from micro_agent.storage.decisions import Decision
 from micro_agent.storage.folding import Folded, fold, read_journal
-from micro_agent.storage.masking import Mask, mask_of
 
 QUESTION: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a"}
 QUESTION["sha256"] = digest_of(QUESTION)

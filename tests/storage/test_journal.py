@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunBusy, RunNotFound, StorageError
-from micro_agent.questions import digest_of
 from micro_agent.run import CONFIRMATION_REQUIRED, LMCall, Run, Step
+from micro_agent.run.questions import digest_of
 from micro_agent.storage.decisions import Decision
 from micro_agent.storage.journal import Journal
 from micro_agent.storage.locks import hold
@@ -27,7 +27,7 @@ STEP = Step(tool="send", args={"to": "x"}, observation={"ok": True}, call=0, cal
 
 SCENARIO = """
 import os, signal, sys
-from micro_agent.questions import digest_of
+from micro_agent.run.questions import digest_of
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.traces import TraceStore
 
@@ -485,7 +485,7 @@ def test_a_damaged_decision_decides_nothing(store: TraceStore, content: bytes, f
 FULL = """
 import resource, sys
 from micro_agent.errors import StorageError
-from micro_agent.questions import digest_of
+from micro_agent.run.questions import digest_of
 from micro_agent.run import LMCall, Run
 from micro_agent.traces import TraceStore
 

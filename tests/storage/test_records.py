@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from micro_agent.errors import StorageError
+from micro_agent.files.masking import Mask
 from micro_agent.run import LMCall, Run, Step
-from micro_agent.storage.masking import Mask
-from micro_agent.storage.records import append_record, load_run, read_records, save_run
+from micro_agent.storage.records import append_record, read_records
 
 RUN = Run(
     id="a" * 32,
@@ -101,27 +101,27 @@ def test_a_trace_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
 def test_a_saved_run_loads_again(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text("something older")
-    assert save_run(RUN, path) == path
-    assert load_run(path) == RUN
+    assert RUN.save(path) == path
+    assert Run.load(path) == RUN
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [record.run for record in read_records(path)] == [RUN]
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2))
-    assert load_run(path) == RUN
+    assert Run.load(path) == RUN
     assert os.listdir(tmp_path) == ["run.json"]
 
 
 def test_a_saved_run_has_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_TOKEN", "sk-canary-0123456789")
-    save_run(Run(question="sk-canary-0123456789"), tmp_path / "run.json")
+    Run(question="sk-canary-0123456789").save(tmp_path / "run.json")
     assert "canary-" not in (tmp_path / "run.json").read_text()
 
 
 def test_a_run_that_cannot_be_saved_leaves_what_was_there(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot save the run to .*: No such file"):
-        save_run(RUN, tmp_path / "none" / "run.json")
+        RUN.save(tmp_path / "none" / "run.json")
     (tmp_path / "folder").mkdir()
     with pytest.raises(StorageError, match=r"cannot save the run to .*: Is a directory"):
-        save_run(RUN, tmp_path / "folder")
+        RUN.save(tmp_path / "folder")
     assert os.listdir(tmp_path) == ["folder"]
 
 
@@ -135,11 +135,11 @@ def test_a_run_that_cannot_be_saved_leaves_what_was_there(tmp_path: Path) -> Non
 def test_a_file_that_is_no_run_says_so(tmp_path: Path, content: bytes, fault: str) -> None:
     (tmp_path / "run.json").write_bytes(content)
     with pytest.raises(StorageError, match=f"run.json is not a saved run: {fault}"):
-        load_run(tmp_path / "run.json")
+        Run.load(tmp_path / "run.json")
 
 
 def test_a_run_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot read the run .*: No such file"):
-        load_run(tmp_path / "none")
+        Run.load(tmp_path / "none")
     with pytest.raises(StorageError, match="not a regular file"):
-        load_run(tmp_path)
+        Run.load(tmp_path)

@@ -349,6 +349,10 @@ def test_a_result_that_arrives_after_its_loop_has_closed_is_dropped(caplog: pyte
 
 
 def test_a_thread_that_has_no_processes_has_none_to_kill() -> None:
-    assert not has_children(threading.get_native_id())
+    found: list[bool] = []
+    fresh = threading.Thread(target=lambda: found.append(has_children(threading.get_native_id())))
+    fresh.start()
+    fresh.join()
+    assert found == [False]
     assert not has_children(2**30)
     assert kill_children(threading.get_native_id() + 10**6) == []

@@ -23,10 +23,9 @@ from micro_agent.errors import RunBusy, RunNotFound, StorageError
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.evaluation.task import Task
-from micro_agent.questions import digest_of
 from micro_agent.run import LMCall, Step
-from micro_agent.session import Confirmation
-from micro_agent.storage.records import save_run
+from micro_agent.run.questions import digest_of
+from micro_agent.running.session import Confirmation
 from micro_agent.testing import Received, Reply, call, calls, text
 from micro_agent.traces import TraceStore
 
@@ -265,7 +264,7 @@ def evaluate(url: str, folder: str) -> Words:
 
 def save(url: str, folder: str) -> Words:
     """Save a run where another one was saved."""
-    save_run(Run(question="new", answer="x" * 9000), Path(folder) / "run.json")
+    Run(question="new", answer="x" * 9000).save(Path(folder) / "run.json")
     yield "saved"
 
 

@@ -17,13 +17,13 @@ from micro_agent.errors import MicroAgentError, StorageError
 from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.evaluation.task import Task
-from micro_agent.questions import digest_of
+from micro_agent.files.masking import mask_of
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.run.questions import digest_of
 from micro_agent.storage.decisions import Decision
 from micro_agent.storage.folding import fold
 from micro_agent.storage.journal import Journal
-from micro_agent.storage.masking import mask_of
-from micro_agent.storage.records import load_run, read_records, save_run
+from micro_agent.storage.records import read_records
 from micro_agent.traces import TraceStore
 
 pytestmark = pytest.mark.torture
@@ -167,15 +167,15 @@ def test_a_trace_cut_at_every_byte(size: int, store: TraceStore, tally: Tally) -
 
 def test_a_saved_run_cut_at_every_byte(tmp_path: Path, tally: Tally) -> None:
     run = Run(question="why?", answer="é" * 300)
-    data = save_run(run, tmp_path / "run.json").read_bytes()
+    data = run.save(tmp_path / "run.json").read_bytes()
     for end in cuts(data):
         (tmp_path / "run.json").write_bytes(data[:end])
         if not whole(data[:end]):
             with pytest.raises(StorageError, match="is not a saved run"):
-                load_run(tmp_path / "run.json")
+                Run.load(tmp_path / "run.json")
             tally.count("saved run cut", {"not begun": 1}, harmed=1)
         else:
-            tally.count("saved run cut", {"on record": 1, "lost": load_run(tmp_path / "run.json") != run}, harmed=1)
+            tally.count("saved run cut", {"on record": 1, "lost": Run.load(tmp_path / "run.json") != run}, harmed=1)
 
 
 def test_a_decision_cut_at_every_byte(store: TraceStore, tally: Tally) -> None:
@@ -319,7 +319,7 @@ def test_a_trace_damaged_at_random(store: TraceStore, tally: Tally, rounds: Roun
 def test_a_saved_run_and_a_decision_damaged_at_random(
     store: TraceStore, tmp_path: Path, tally: Tally, rounds: Rounds
 ) -> None:
-    saved = save_run(Run(question="why?", steps=steps(100), calls=[CALL]), tmp_path / "run.json")
+    saved = Run(question="why?", steps=steps(100), calls=[CALL]).save(tmp_path / "run.json")
     journal = store.start(Run(id=ID, question="why?"))
     journal.asked(QUESTION)
     store.decide(ID, "reject", feedback=SECRET)
@@ -328,7 +328,7 @@ def test_a_saved_run_and_a_decision_damaged_at_random(
     for random in rounds("decision, saved run damaged at random"):
         for path, content in good.items():
             harm(path, content, random)
-        run, decided = words(lambda: load_run(saved)), words(lambda: journal.decision(QUESTION))
+        run, decided = words(lambda: Run.load(saved)), words(lambda: journal.decision(QUESTION))
         assert isinstance(run, Run | None)
         assert isinstance(decided, Decision | None)
         words(lambda: store.open_runs()[0])

@@ -12,7 +12,7 @@ from tally import Tally
 
 from micro_agent import MicroAgent, Tool
 from micro_agent.errors import MicroAgentError
-from micro_agent.questions import digest_of
+from micro_agent.run.questions import digest_of
 from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.traces import TraceStore
 

@@ -14,7 +14,6 @@ from tally import Tally
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.run import Run
-from micro_agent.storage.records import load_run, save_run
 
 pytestmark = [
     pytest.mark.torture,
@@ -101,9 +100,9 @@ def test_an_eval(syscall: str, nursery: Nursery, tally: Tally, tmp_path: Path) -
 @pytest.mark.parametrize("syscall", ["openat", "write", "fdatasync", "rename", "fsync"])
 def test_a_run_that_is_saved(syscall: str, nursery: Nursery, tally: Tally, tmp_path: Path) -> None:
     def prepare(folder: Path) -> None:
-        save_run(Run(question="old"), folder / "run.json")
+        Run(question="old").save(folder / "run.json")
 
     for folder, ended in killed_at_every(nursery, "save", syscall, tmp_path, prepare):
-        question = load_run(folder / "run.json").question
+        question = Run.load(folder / "run.json").question
         lost = question not in ("old", "new") or (not ended.killed and question != "new")
         tally.count("killed at a system call: saved run", {"on record": 1, "lost": lost}, harmed=ended.killed)

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from tally import Tally
 
-from micro_agent.masked_text import MaskedText
-from micro_agent.storage.masking import mask_of
+from micro_agent.files.masking import mask_of
+from micro_agent.streaming.masked_text import MaskedText
 
 pytestmark = pytest.mark.torture
 

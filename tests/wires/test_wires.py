@@ -7,7 +7,6 @@ from jsonschema import Draft202012Validator
 
 from micro_agent import MicroAgent, Run, Step, Tool
 from micro_agent.context.views import view_of
-from micro_agent.encoding import as_json, encodable
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
     CONTEXT_TRIMMED,
@@ -20,6 +19,7 @@ from micro_agent.run import (
     Mode,
 )
 from micro_agent.testing import ScriptedLM, call, calls, decision, final, text
+from micro_agent.text.encoding import as_json, encodable
 from micro_agent.wires import JsonWire, NativeWire, decision_schema, shown
 
 TREE = {"type": "object", "properties": {"t": {"$ref": "#/$defs/t"}}, "$defs": {"t": {"type": "object"}}}

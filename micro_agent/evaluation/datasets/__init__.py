@@ -14,7 +14,7 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets.faults import faults_of
 from micro_agent.evaluation.datasets.files import READERS, Row
 from micro_agent.evaluation.task import Task
-from micro_agent.storage.jsonl import open_file
+from micro_agent.files.jsonl import open_file
 
 _FAULTS_SHOWN = 5
 # YAML is read at about 5 MB a second, the others ten times as fast.

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from micro_agent.evaluation.datasets.yaml_text import Block, read_yaml
 from micro_agent.evaluation.task import Task
-from micro_agent.storage.jsonl import read_lines
+from micro_agent.files.jsonl import read_lines
 
 FIELDS = tuple(Task.model_fields)
 _LISTS = frozenset({"tags", "expect_contains", "expect_key", "expect_tools", "expect_observed"})

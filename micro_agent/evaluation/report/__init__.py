@@ -8,7 +8,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from micro_agent.errors import ConfigurationError, StorageError
-from micro_agent.storage.jsonl import open_file, private_folder, sync_folder
+from micro_agent.files.jsonl import open_file, private_folder, sync_folder
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Comparison, Summary

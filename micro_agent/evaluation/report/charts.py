@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 
 from micro_agent.evaluation.figures import Rate
 from micro_agent.evaluation.report.bins import Histogram
-from micro_agent.printable import printable
+from micro_agent.text.printable import printable
 
 INK, MUTED, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--line)", "var(--paper)"
 MARK, BASELINE = "var(--accent)", "var(--muted)"

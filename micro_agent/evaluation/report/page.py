@@ -16,8 +16,8 @@ from micro_agent.evaluation.report.against import against
 from micro_agent.evaluation.report.tables import pass_table, quantities_table
 from micro_agent.evaluation.report.tasks import TaskView, task_views
 from micro_agent.evaluation.result import Header, Result
-from micro_agent.printable import printable
-from micro_agent.storage.masking import mask_of
+from micro_agent.files.masking import mask_of
+from micro_agent.text.printable import printable
 
 _FILES = Path(__file__).parent
 _PIECES = 200

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from micro_agent.storage.masking import mask_of
+from micro_agent.files.masking import mask_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from micro_agent.evaluation.result import Check
 from micro_agent.evaluation.scorers.wording import answer_of, met, quoted, unmet
 from micro_agent.evaluation.task import Task
-from micro_agent.matching import LIMIT_S, search
 from micro_agent.run import Run
+from micro_agent.text.matching import LIMIT_S, search
 
 
 def check(task: Task, run: Run) -> Check | None:

@@ -1,0 +1,168 @@
+"""The loop: a generator of three effects over a `Run`. Everything pure is in here; nothing is read or written.
+
+A driver performs each effect and sends back the answer. All that the loop knows stands in the run, so it goes on from
+any run that was folded from a journal, and a replay that answers from a record takes the very same path.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from micro_agent.decoding import ToolCall
+from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
+from micro_agent.loop.beside import beside
+from micro_agent.loop.unsettled import unanswered, unsettled
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
+from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
+from micro_agent.rules.limits import Limits
+from micro_agent.rules.verdict import Event, Verdict, asked_of, marker_of
+from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
+from micro_agent.run.usage import add_call, add_tool
+from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
+
+_WEIGHT = (Stop, Violation, Hint, Warn, Amend)
+_Steps = Generator[Effect, Answer, None]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLoop:
+    """One run, the tools by name, the rules in the order they are asked, and the limits."""
+
+    run: Run
+    tools: Mapping[str, Tool]
+    rules: Sequence[Rule]
+    limits: Limits
+
+    def effects(self) -> _Steps:
+        """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
+        run = self.run
+        while run.status == "running":
+            call = unsettled(run)
+            if call is not None and call.error is not None:
+                self._unreadable(call.error)
+            elif call is not None and call.decision is not None and "final" in call.decision:
+                self._finish(call.decision["final"])
+            elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
+                self._stop(verdict)
+            elif call is not None:
+                yield from self._call(next(unanswered(run)))
+            else:
+                answer = yield Plan(run)
+                if isinstance(answer, LMCall):
+                    run.calls.append(answer)
+                    add_call(run.usage, answer)
+                elif isinstance(answer, Trimmed):
+                    self._step(CONTEXT_TRIMMED, answer.args, answer.text)
+                else:
+                    self._fail(answer)
+
+    def _call(self, call: ToolCall) -> _Steps:
+        ready = prepare(self.tools, call, native=self.run.mode != "json")
+        if isinstance(ready, Refused):
+            return self._refuse(row_with(ready.error), call, ready.observation)
+        verdict = self._verdict(BeforeTool(ready.tool.name, ready.args))
+        if isinstance(verdict, Stop):
+            return self._stop(verdict)
+        if isinstance(verdict, Violation):
+            return self._refuse(ASKING["call_against_rule"], call, verdict.text)
+        if isinstance(verdict, Warn) and not self._has(WARNING, call.call_id):
+            self._step(WARNING, {}, verdict.text, call_id=call.call_id)
+        if (confirm := confirmation(self.run, ready)) is not None:
+            answer = yield confirm
+            self.run.confirmation = None
+            if not isinstance(answer, Approval):
+                return self._fail(answer)
+            if answer.word == "pause":
+                return self._pause(confirm.question)
+            if answer.word != "approve":
+                return self._observe(ready, refusal(answer))
+        others = beside(ready, self.run, self.tools, self.limits, self._verdict)
+        answer = yield Act(ready, len(self.run.calls) - 1, others)
+        if isinstance(answer, Outcome):
+            return self._observe(ready, answer)
+        if isinstance(answer, Failure) and answer.outcome is not None:
+            self._observe(ready, answer.outcome)
+        return self._fail(answer)
+
+    def _observe(self, ready: Ready, outcome: Outcome) -> None:
+        step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
+        step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
+        step.result, step.usage = outcome.result, outcome.usage
+        add_tool(self.run.usage, step)
+        verdict = self._verdict(AfterStep(step, frozenset(self.tools)))
+        if isinstance(verdict, Stop | Hint | Warn | Violation):
+            self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
+        if isinstance(verdict, Stop):
+            self._stop(verdict)
+
+    def _verdict(self, event: Event) -> Verdict | None:
+        return next(iter(self._verdicts(event)), None)
+
+    def _verdicts(self, event: Event) -> list[Verdict]:
+        """What the rules say, each asked once: what stops first, then what forbids, warns, amends."""
+        verdicts = [verdict for rule in self.rules if (verdict := asked_of(rule, self.run, event)) is not None]
+        return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
+
+    def _finish(self, answer: str) -> None:
+        verdicts = self._verdicts(BeforeFinish(answer, frozenset(self.tools)))
+        verdict = verdicts[0] if verdicts else None
+        if isinstance(verdict, Violation):
+            wants = {"wants": verdict.wants} if verdict.wants else {}
+            return self._against(ASKING["answer_against_rule"], {"answer": answer, **wants}, verdict.text)
+        if isinstance(verdict, Stop):
+            return self._stop(verdict)
+        if isinstance(verdict, Warn):
+            self._step(WARNING, {}, verdict.text)
+        amended = [verdict.answer for verdict in verdicts if isinstance(verdict, Amend)]
+        self.run.answer, self.run.model_answer = [answer, *amended][-1], answer
+        self.run.status, self.run.termination_reason = "completed", "final"
+        return None
+
+    def _unreadable(self, error: Mapping[str, Any]) -> None:
+        self._against(ASKING[error["reason"]], {"reason": error["reason"]}, asked(self.run, error))
+
+    def _refuse(self, row: Row, call: ToolCall, observation: Any) -> None:
+        self._against(row, {"tool": call.name, "args": call.args}, observation, call.call_id)
+
+    def _against(self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None) -> None:
+        """Record what came to nothing, and end the run when the model has had its chances."""
+        assert row.marker is not None, "the table says what to ask"
+        self._step(row.marker, args, observation, call_id=call_id, error=row.code, settles=True)
+        if (verdict := stuck(self.run.steps)) is not None:
+            self._stop(verdict)
+
+    def _pause(self, question: dict[str, Any]) -> None:
+        ident, asked = question["call_id"], {"tool": question["tool"], "args": question["args"]}
+        if not self._has(CONFIRMATION_REQUIRED, ident):
+            self._step(CONFIRMATION_REQUIRED, asked, question["reason"], call_id=ident)
+        self.run.status, self.run.termination_reason = "confirmation_required", "confirmation_required"
+        self.run.confirmation = question
+
+    def _has(self, marker: str, call_id: str | None) -> bool:
+        return any(step.tool == marker and step.call_id == call_id for step in self.run.steps)
+
+    def _step(
+        self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None,
+        error: str | None = None, settles: bool = False, ok: bool = True,
+    ) -> Step:  # fmt: skip
+        """Append a step; it belongs to the last reply if it answers one of its calls or ``settles`` it whole."""
+        call = len(self.run.calls) - 1 if call_id is not None or settles else None
+        ok = ok and error is None
+        self.run.steps.append(
+            Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok, error=error)
+        )
+        return self.run.steps[-1]
+
+    def _stop(self, verdict: Stop) -> None:
+        self._end("stopped", verdict.reason, {"code": verdict.reason, "message": verdict.text})
+
+    def _fail(self, answer: Answer) -> None:
+        assert isinstance(answer, Failure), f"a driver answered with {answer!r}"
+        self._end(answer.status, answer.reason, answer.error)
+
+    def _end(self, status: Status, reason: str, error: dict[str, Any]) -> None:
+        """End without an answer. Every call that was asked for and not made gets its ``NOT_RUN`` step."""
+        for call in list(unanswered(self.run)):
+            observation = {"error": "NOT_RUN", "message": f"The run ended ({reason}) before this call."}
+            self._step(call.name, call.args, observation, call_id=call.call_id, error="NOT_RUN")
+        self.run.status, self.run.termination_reason, self.run.error = status, reason, error

@@ -1,0 +1,1 @@
+"""Planning: one request to the model, and the decision in its reply."""

@@ -1,0 +1,140 @@
+# pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+"""The planner: one `dspy.Predict`, in either mode, that is asked for one decision at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dspy
+
+from micro_agent.context import Window
+from micro_agent.demos import demos_for, instructions, with_system
+from micro_agent.dspy_internals import process_wide_trace
+from micro_agent.effects import Planned, Trimmed
+from micro_agent.models.bodies import reply_from_failure
+from micro_agent.models.contention import contended, crowded
+from micro_agent.models.context_length import learned_length, longer_context
+from micro_agent.models.failures import marked, overflows
+from micro_agent.models.giving_way import given_way
+from micro_agent.models.identity import traits_of
+from micro_agent.models.prices import Price
+from micro_agent.planning.adapter import DecisionAdapter
+from micro_agent.planning.bill import Bill
+from micro_agent.planning.call_ids import with_ids
+from micro_agent.planning.given_demos import Given
+from micro_agent.planning.history import kept
+from micro_agent.planning.resampling import Tries
+from micro_agent.run import LMCall, Mode, Run
+from micro_agent.tools import Tool
+from micro_agent.wires import JsonWire, NativeWire
+from micro_agent.wires.names import undotted
+
+
+class _Plan(dspy.Signature):
+    question: str = dspy.InputField(desc="what the user asks")
+    steps: list = dspy.InputField(desc="what was decided and observed so far")  # pyright: ignore[reportMissingTypeArgument]
+    decision: dict = dspy.OutputField(desc="tool calls, or the final answer")  # pyright: ignore[reportMissingTypeArgument]
+    answer: str = dspy.OutputField(desc="the text of a final answer, for those who listen to a stream")
+
+
+PlanWithTools = _Plan.with_instructions(instructions())
+"""The signature of a decision; its instructions open the system prompt, so that an optimizer can rewrite them."""
+
+
+def compiling() -> bool:
+    """Whether somebody collects a trace of this block, as an optimizer does, and not just the process-wide one."""
+    return dspy.settings.trace is not None and dspy.settings.trace is not process_wide_trace()
+
+
+@dataclass
+class Planner:
+    """The planner of one run: the agent's predictor with this run's model, wire and rendered steps."""
+
+    predict: dspy.Predict
+    lm: dspy.LM
+    tools: Sequence[Tool]
+    mode: Mode
+    given: Given
+    price: Price | None = None
+    system: str | None = None
+    _tries: Tries = field(default_factory=Tries)
+    _changed: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        self._bill = Bill()
+        self._wire()
+
+    def plan(self, run: Run) -> Planned:
+        """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked."""
+        answer = None
+        while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
+            try:
+                with self._context():
+                    self.predict(**self._inputs(run))
+                answer = self._call(run)
+            except dspy.LMError as error:
+                answer = self._adapted(run, error)
+        return answer
+
+    async def aplan(self, run: Run) -> Planned:
+        """The same, awaited."""
+        answer = None
+        while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
+            try:
+                with self._context():
+                    await self.predict.acall(**self._inputs(run))
+                answer = self._call(run)
+            except dspy.LMError as error:
+                answer = self._adapted(run, error)
+        return answer
+
+    def _wire(self) -> None:
+        self._signature, demos = self.given.shown(self.predict, self.lm, self.mode)
+        self._demos = demos_for(demos, self.mode, self.tools, bare=self.given.bare)
+        traits, native = traits_of(self.lm), self.mode == "native"
+        self._window = Window(self._held().get("max_tokens"), longer_context(self.lm), traits)
+        names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
+        wire = NativeWire(names, traits.schemas) if native else JsonWire(traits.schemas, traits.schema_in_prompt)
+        self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
+        self._adapter.page.open(with_system(self._signature.instructions, self.system), self._demos)
+
+    def _held(self) -> dict[str, Any]:
+        """The settings of the model and of the predictor."""
+        return {**self.lm.kwargs, **getattr(self.predict, "config", {})}
+
+    def _context(self) -> Any:
+        """This run's adapter, and no record on DSPy's side unless somebody collects one (an optimizer does)."""
+        unwatched = {} if compiling() else {"trace": None}
+        self._bill = Bill(dspy.settings.usage_tracker)
+        return dspy.context(adapter=self._adapter, disable_history=True, usage_tracker=self._bill, **unwatched)
+
+    def _inputs(self, run: Run) -> dict[str, Any]:
+        window, held = self._window, self._held()
+        self._changed = window.bounded(self._tries.settings(run, held, room=window.room), held)
+        return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
+                "signature": self._signature, "config": dict(self._changed)}  # fmt: skip
+
+    def _adapted(self, run: Run, error: dspy.LMError) -> LMCall | Trimmed | None:
+        """The text that a server threw away with its error, read; what to cut; ``None`` to ask in another way."""
+        if (reply := reply_from_failure(error)) is not None:
+            self._adapter.take(reply, self._changed)
+            return self._call(run)
+        if overflows(error):
+            if contended(error) and self._window.room is not None:  # nothing is sent that would not fit alone
+                raise crowded(error) from error
+            if trimmed := self._window.refused(run, self._adapter.page, learned_length(self.lm, error)):
+                return trimmed
+            raise marked(error, remedy=longer_context(self.lm))
+        if self._tries.without(error):
+            return None
+        if (mode := given_way(self.lm, error, self.mode, self.tools)) is None:
+            raise error
+        self.mode = run.mode = mode
+        return self._wire()
+
+    def _call(self, run: Run) -> LMCall:
+        call = self._adapter.last
+        self._tries.answered()
+        self._window.answered()
+        call.cost_usd = self._bill.cost(call, self.price, cached=self.lm.cache)
+        return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, run))

@@ -1,0 +1,120 @@
+"""What the next request of a run changes in its settings, after replies or servers that failed (see `ASKING`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from micro_agent.rules.asking_again import Change, Row, fruitless
+from micro_agent.run import POLICY_VIOLATION, Run
+
+SAME_REPLIES = 2
+"""A model that says the same thing so often in a row, to no avail, is asked with other sampling."""
+SERVER_FAILURES = 2
+"""A server that failed so often on one and the same request is asked with other sampling."""
+HOTTER = 0.3
+"""Added to the temperature for each time that the same came again, up to `HOTTEST`."""
+HOTTEST = 1.0
+LONGER = 4
+"""So many times its length is the most that a reply gets after it was cut off."""
+LONGER_UNKNOWN = 2
+"""The same where the length of the context is not known."""
+FORCED_AFTER = 2
+"""After so many answers were refused because a tool was not used, a call is forced."""
+
+
+def changes(run: Run, held: Mapping[str, Any], *, room: int | None = None, failed: int = 0) -> dict[str, Any]:
+    """The settings that the next request of ``run`` changes. Pure: a replay finds the same.
+
+    Args:
+        run: As it stands before the request.
+        held: The settings of the model, such as ``temperature`` and ``max_tokens``.
+        room: How many tokens the context leaves for the reply; ``None`` when its length is not known.
+        failed: How often the server has failed on this very request.
+
+    Returns:
+        ``seed`` and ``temperature``, ``max_tokens``, or ``tool_choice`` (``"required"``); mostly nothing.
+    """
+    bad = fruitless(run.steps)
+    if not bad and failed < SERVER_FAILURES:
+        return {}
+    return {**_longer(bad, held, room), **_resampled(run, len(bad), held, failed), **_forced(run)}
+
+
+def _longer(bad: list[list[Row]], held: Mapping[str, Any], room: int | None) -> dict[str, Any]:
+    cuts = _latest(bad, "max_tokens")
+    limit: int | None = held.get("max_tokens")
+    if not cuts or limit is None:
+        return {}
+    wanted = limit * min(2**cuts, LONGER if room is not None else LONGER_UNKNOWN)
+    wanted = wanted if room is None else min(wanted, room)
+    return {"max_tokens": wanted} if wanted > limit else {}
+
+
+def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int) -> dict[str, Any]:
+    again = max(_same(run, bad) - SAME_REPLIES, failed - SERVER_FAILURES) + 1
+    if again < 1:
+        return {}
+    changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + len(run.calls) + failed}
+    temperature: float | None = held.get("temperature")
+    if temperature is not None and temperature < HOTTEST:
+        changed["temperature"] = min(HOTTEST, round(temperature + HOTTER * again, 2))
+    return changed
+
+
+def _forced(run: Run) -> dict[str, Any]:
+    since_tool = takewhile(lambda step: not step.is_tool, reversed(run.steps))
+    refused = [step for step in since_tool if step.tool == POLICY_VIOLATION and step.args.get("wants")]
+    return {"tool_choice": "required"} if len(refused) >= FORCED_AFTER else {}
+
+
+def _latest(bad: list[list[Row]], change: Change) -> int:
+    """How many replies in a row, up to the last, came to nothing in a way that asks for this change."""
+    return len(list(takewhile(lambda of_reply: any(change in row.changes for row in of_reply), bad)))
+
+
+def _same(run: Run, bad: int) -> int:
+    """How often the last reply came in a row, if it came to nothing, as the last ``bad`` replies did."""
+    replies = [_said(call.reply) for call in reversed(run.calls[len(run.calls) - bad :])]
+    return len(list(takewhile(lambda said: said == replies[0], replies)))
+
+
+def _said(reply: Mapping[str, Any]) -> Any:
+    """A reply without what differs each time: the ids of its calls, the thoughts before it."""
+    return reply.get("text"), [(call.get("name"), call.get("arguments")) for call in reply.get("tool_calls") or ()]
+
+
+@dataclass
+class Tries:
+    """The requests for one decision that a server did not answer, and the changes that it takes none of in this run."""
+
+    failed: int = 0
+    refused: set[str] = field(default_factory=set[str])
+    changed: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the request under way changes."""
+
+    def settings(self, run: Run, held: Mapping[str, Any], *, room: int | None = None) -> dict[str, Any]:
+        """`changes`, without those that the server refuses."""
+        found = changes(run, held, room=room, failed=self.failed)
+        self.changed = {name: value for name, value in found.items() if name not in self.refused}
+        return dict(self.changed)
+
+    def answered(self) -> None:
+        """There is a reply: failures are counted anew for the next request."""
+        self.failed = 0
+
+    def without(self, error: BaseException) -> bool:
+        """Count a failure; whether the request is to be made again without the changes, because the server refuses one.
+
+        Nothing else can be to blame where the request was one that had been taken before, but for them. A server that
+        breaks is not asked to force a call again.
+        """
+        status: int = getattr(error, "status", None) or 0
+        self.failed += status == 500
+        if status == 500:
+            self.refused |= self.changed.keys() & {"tool_choice"}
+            return False
+        found = self.changed.keys() if status in (400, 413, 422) else set[str]()
+        words = str(getattr(error, "body", None) or error)
+        self.refused |= {name for name in found if name in words} or found
+        return bool(found)

@@ -1,0 +1,157 @@
+"""What a run is: plain, versioned data that the loop fills and everything else reads.
+
+An unknown count or cost is ``None``, never 0.
+"""
+
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from micro_agent.run.saving import SCHEMA_VERSION, load, save
+
+POLICY_VIOLATION = "⛔️policy_violation"
+VALIDATION_ERROR = "⛔️validation_error"
+MALFORMED_DECISION = "⛔️malformed_decision"
+NO_ACTION = "⛔️no_action"
+CONFIRMATION_REQUIRED = "⛔️confirmation_required"
+REPETITION = "⛔️repetition"
+WARNING = "⚠️warning"
+SELF_CORRECTION = "🔁self_correction"
+CONTEXT_TRIMMED = "✂️context_trimmed"
+
+MARKERS = frozenset({
+    POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION, CONFIRMATION_REQUIRED,
+    REPETITION, WARNING, SELF_CORRECTION, CONTEXT_TRIMMED,
+})  # fmt: skip
+"""The names that stand in ``Step.tool`` for steps which the loop records. No tool can have one of them."""
+
+Status = Literal["running", "completed", "confirmation_required", "stopped", "failed"]
+Mode = Literal["native", "json"]
+
+
+class _Data(BaseModel):
+    """Unknown keys are kept, so that a record of a newer version survives being read and written by this one."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), ser_json_inf_nan="strings")
+
+
+class Step(_Data):
+    """One tool call with its observation, or a step that the loop added (``tool`` is then one of `MARKERS`)."""
+
+    tool: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    observation: Any = None
+    result: Any = None  # of a tool, where ``observation`` is cut: all of it, up to 256 KiB of JSON
+    call: int | None = None
+    """Index into ``Run.calls`` of the reply that asked for it; ``None`` for steps that no reply asked for."""
+    call_id: str | None = None
+    ok: bool = True
+    error: str | None = None
+    """The error code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false."""
+    latency_s: float | None = None
+    coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    usage: "Usage | None" = None  # of the agents that the tool asked, if it asked any
+
+    @property
+    def is_tool(self) -> bool:
+        """Whether a tool call stands behind this step (run or not), as opposed to a word of the loop."""
+        return self.tool not in MARKERS
+
+
+class LMCall(_Data):
+    """One request to the model and what came of it, whatever the number of attempts on the wire."""
+
+    reply: dict[str, Any]
+    """The reply as it came: ``text``, ``reasoning``, ``tool_calls`` (each ``id``, ``name``, ``arguments``)."""
+    finish_reason: str | None = None
+    decision: dict[str, Any] | None = None
+    """``{"tool_calls": [{"name", "args", "call_id"}, …]}`` or ``{"final": "…"}``; ``None`` if it could not be read."""
+    error: dict[str, Any] | None = None
+    """``{"reason", "seen", "expected"}`` when the reply could not be read."""
+    repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    model: str | None = None
+    """The model that the server says answered."""
+    mode: Mode = "native"
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    latency_s: float = 0.0
+    retries: int = 0
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Sampling settings of this request that differed from the run's."""
+    request: dict[str, Any] = Field(default_factory=dict)
+    """``sha256`` of the whole request; ``messages`` in it; ``shared``: how many it has in common with the request
+    before; ``chain``: for each message after those, the sha256 of everything up to and including it, ``head``: of what
+    comes before the messages; ``tokens``: its size, as estimated."""
+
+
+class Usage(_Data):
+    """What a run has used. ``input_tokens``, ``output_tokens`` and ``cost_usd`` are unknown once one call's are."""
+
+    lm_calls: int = 0
+    tool_calls: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+    latency_s: float = 0.0
+    recorded_bytes: int | None = None
+    """The text of its replies and of what tools returned, in UTF-8."""
+
+
+def new_id() -> str:
+    """A fresh run id: 32 lower-case hexadecimal digits."""
+    return uuid4().hex
+
+
+def utc_now() -> str:
+    """The time in UTC, ISO 8601 with milliseconds, such as ``2026-11-21T21:32:00.125Z``."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Run(_Data):
+    """One question, the steps taken, and how it ended."""
+
+    id: str = Field(default_factory=new_id, pattern=r"^[0-9a-f]{32}$")
+    ts: str = Field(default_factory=utc_now)
+    question: str
+    steps: list[Step] = Field(default_factory=list[Step])
+    answer: str | None = None
+    model_answer: str | None = None
+    schema_version: int = SCHEMA_VERSION
+    status: Status = "running"
+    termination_reason: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    context_length: int | None = None
+    """Tokens that prompt and reply may have together, as known when the run began; ``reply_reserve`` for the reply."""
+    reply_reserve: int | None = None
+    mode: Mode | None = None
+    fallback_from: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
+    """The providers that were asked for and could not be used: ``{"provider", "reason"}`` each."""
+    usage: Usage = Field(default_factory=lambda: Usage(recorded_bytes=0))
+    calls: list[LMCall] = Field(default_factory=list[LMCall])
+    digests: dict[str, str] = Field(default_factory=dict)
+    """sha256 of the tools, the rules and the demos that the run was made with."""
+    limits: dict[str, float | int | None] = Field(default_factory=dict[str, float | int | None])
+    confirmation: dict[str, Any] | None = None
+    """The open question of a paused run: ``tool``, ``args``, ``call``, ``call_id``, ``reason``, ``sha256``."""
+    system: str | None = None  # a task or persona that was added to the instructions
+    parent: str | None = None
+    forked_at: int | None = None
+    """So many steps of a fork are copies of its ``parent``'s."""
+    error: dict[str, Any] | None = None
+    """``{"code", "message", …}`` of what ended the run."""
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the whole run to a file of its own, secrets masked. Raises `StorageError`."""
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Run":
+        """Read a run that `save` wrote. Raises `StorageError`."""
+        return load(cls, path)

@@ -1,0 +1,73 @@
+"""Whole runs as files of their own, and the JSON object that a run is."""
+
+import logging
+import os
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from micro_agent.errors import StorageError
+from micro_agent.files.jsonl import open_file, parse, storage_error, sync_folder, write_new
+from micro_agent.files.masking import mask_of
+from micro_agent.run.questions import as_recorded
+
+if TYPE_CHECKING:
+    from micro_agent.run import Run
+
+SCHEMA_VERSION = 1
+
+_log = logging.getLogger("micro_agent")
+
+
+def run_of(kind: type["Run"], data: dict[str, Any]) -> "Run":
+    """The run in a JSON object. Raises `ValueError` with one line that names the first fault."""
+    version = data.get("schema_version", SCHEMA_VERSION)
+    newer = isinstance(version, int) and version > SCHEMA_VERSION
+    note = f" (schema version {version}, {SCHEMA_VERSION} is known: update micro-agent)" if newer else ""
+    try:
+        run = kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"not a run: {place}: {first['msg']}{note}") from error
+    if run.confirmation is not None:
+        run.confirmation = as_recorded(run.confirmation)
+    if newer:
+        _log.warning("run %s is from a newer version and may be read incompletely%s", run.id, note)
+    return run
+
+
+def save(run: "Run", path: str | os.PathLike[str]) -> Path:
+    """Write a whole run as one JSON object, for this user alone; what was there is replaced in one step.
+
+    Secrets are masked as in a trace, and the file can be read as a trace of one record. Raises `StorageError`; what was
+    there is unchanged then.
+    """
+    target = Path(path)
+    line = mask_of().encode(run)
+    temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+    try:
+        write_new(temporary, line)
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            temporary.unlink()
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        raise storage_error("save the run to", target, error) from error
+    return target
+
+
+def load(kind: type["Run"], path: str | os.PathLike[str]) -> "Run":
+    """Read a run that `save` wrote, also when an editor has spread it over several lines. Raises `StorageError`."""
+    source = Path(path)
+    try:
+        with open(open_file(source), "rb") as file:
+            return run_of(kind, parse(file.read()))
+    except OSError as error:
+        raise storage_error("read the run", source, error) from error
+    except ValueError as error:
+        raise StorageError(f"{source} is not a saved run: {error}") from error

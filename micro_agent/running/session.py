@@ -1,0 +1,294 @@
+"""A run under way: what happens around the loop's effects. The journal first, then the deed, then the events.
+
+The drivers, `drive` and `adrive`, differ in how they wait and in nothing else.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from time import monotonic, perf_counter
+from typing import Any
+
+from micro_agent.cancel import Cancel, RunInterrupted
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Planned, Question, interrupted
+from micro_agent.errors import StorageError
+from micro_agent.loop.agent_loop import AgentLoop
+from micro_agent.models.failures import LM_ERRORS, failure_of
+from micro_agent.models.retry import aattempts, attempts
+from micro_agent.models.scope import CallScope, calling
+from micro_agent.planning.planner import Planner
+from micro_agent.run import LMCall, Run, Step
+from micro_agent.run.questions import as_approved, verified
+from micro_agent.running.at_once import AtOnce
+from micro_agent.running.confirming import Confirmation, word_of
+from micro_agent.storage.journal import Journal
+from micro_agent.streaming import AnswerFilter
+from micro_agent.tools import Outcome
+from micro_agent.traces import TraceStore
+
+OnStep = Callable[[Step], None]
+
+
+@dataclass
+class Session:
+    """Everything that one run needs while it is under way."""
+
+    loop: AgentLoop
+    planner: Planner
+    store: TraceStore | None = None
+    journal: Journal | None = None
+    confirm: Confirmation = "pause"
+    decided: tuple[str, Approval] | None = None
+    """A decision given beforehand, with the digest of the question that a paused run was left with."""
+    on_start: Callable[[], None] = lambda: None
+    on_step: OnStep = lambda step: None
+    on_end: Callable[[], None] = lambda: None
+    answer_filter: AnswerFilter | None = None
+    timeout_s: float = 120.0
+    cancel: Cancel = field(default_factory=Cancel)
+    _seen: tuple[int, int] = (0, 0)
+    _started: bool = False
+    _approved: dict[str, Any] | None = None
+    _unstored: StorageError | None = None
+    _time_is_up: float = inf
+
+    def __post_init__(self) -> None:
+        self._effects, self.at_once = self.loop.effects(), AtOnce(self.run)
+        self._seen = len(self.run.calls), len(self.run.steps)
+
+    @property
+    def run(self) -> Run:
+        """The run under way."""
+        return self.loop.run
+
+    def close(self) -> None:
+        """Let go of the run. One that has not ended can be resumed."""
+        self.at_once.close()
+        if self.journal is not None:
+            self.journal.close()
+
+    def next(self, answer: Answer | None) -> Effect | None:
+        """Give the loop its answer; write down what came of it; return the next effect, ``None`` at the end."""
+        self._started = False
+        if answer is None:
+            self.on_start()
+        try:
+            effect = self._effects.send(answer)  # pyright: ignore[reportArgumentType]
+        except StopIteration:
+            effect = None
+        try:
+            if self._unstored is not None and self.journal is not None:
+                raise self._unstored
+            self._record()
+            if effect is None and self.journal is not None:
+                self.journal.finish(self.run)
+        except StorageError as error:
+            self._cannot_store(error)
+            effect = None
+        if effect is None:
+            self.on_end()
+        return effect
+
+    def scope(self) -> CallScope:
+        """The bounds of one decision, its retries included."""
+        now, limit = monotonic(), self.loop.limits.max_time
+        self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
+        self.again()
+        feed = self.answer_filter.feed if self.answer_filter is not None else None
+        return CallScope(deadline=min(now + self.timeout_s, self._time_is_up), on_text=feed)
+
+    def again(self, *_: object) -> None:
+        """A reply begins, perhaps after one that broke off before anybody had seen anything of it."""
+        if self.answer_filter is not None:
+            self.answer_filter.reset()
+
+    def planned(self, result: tuple[Planned, int], started: float) -> Planned:
+        """What was planned; a call with the number of its retries and the time that all of its tries took."""
+        answer, retries = result
+        if isinstance(answer, LMCall):
+            answer.retries, answer.latency_s = retries, perf_counter() - started
+        return answer
+
+    def failed(self, error: Exception) -> Failure:
+        """An exception of a model call, as data."""
+        if self.cancel.is_set():  # it broke off the wait before another try
+            return self._cancelled()
+        failure = failure_of(error, base_url=self.run.base_url, model=self.run.model)
+        data = {"code": failure.code, "message": failure.message, "retries": getattr(error, "retries", 0)}
+        if monotonic() >= self._time_is_up:
+            told = f"max_time ({self.loop.limits.max_time:g} s) was over before the model had answered"
+            return Failure("max_time", {**data, "code": "max_time", "message": told}, "stopped")
+        overflow = failure.reason == "context_overflow"
+        return Failure(failure.reason, data, "stopped" if overflow else "failed")
+
+    def approval(self, effect: Confirm) -> Approval:
+        """The word on a call: one that stands already, this session's mode, or a person's."""
+        if not effect.needed():
+            return Approval("approve")
+        question, given = dict(effect.question), None  # a copy: whoever is asked cannot change its digest
+        if self.decided is not None and self.decided[0] == question["sha256"]:
+            given, self.decided = self.decided[1], None
+        if self.journal is not None:
+            self.journal.asked(question)
+        answer = self._standing(question) or given or self._asked(question)
+        if self.journal is not None and answer.word in ("approve", "reject"):
+            standing = self.journal.settle(question, answer.word, answer.feedback)
+            self.journal.decided(standing.decision, standing.feedback)
+            answer = Approval(standing.decision, standing.feedback)
+        self._approved = question if answer.word == "approve" else None
+        return answer
+
+    def starting(self, effect: Act) -> Outcome | None:
+        """Write down, for good, that a tool starts. Returns what stands for a call that must not be made (again)."""
+        standing = self._start(effect)
+        if self.journal is not None and not effect.ready.tool.read_only:
+            self.journal.sync()
+        return standing
+
+    async def astarting(self, effect: Act) -> Outcome | None:
+        """The same, without holding up the event loop while the disk works."""
+        standing = self._start(effect)
+        if self.journal is not None and not effect.ready.tool.read_only:
+            await asyncio.to_thread(self.journal.sync)
+        return standing
+
+    def _start(self, effect: Act) -> Outcome | None:
+        ready, approved, self._approved = effect.ready, self._approved, None
+        if approved is not None:
+            as_approved(approved, effect.call, ready)
+        if self.journal is not None:
+            changes, call = not ready.tool.read_only, (effect.call, ready.call_id)
+            if changes and self.journal.interrupted(*call):
+                return interrupted()
+            self.journal.tool_started(*call, ready.tool.name, ready.args, side_effects=changes, sync=False)
+        self._started = True
+        return None
+
+    def cancelled(self, effect: Effect) -> Answer:
+        """The answer to an effect that was broken off, or that comes after the run was cancelled."""
+        self.cancel.set()
+        return self._cancelled(self.at_once.broken_off() if isinstance(effect, Act) and self._started else None)
+
+    def unstored(self, error: StorageError) -> Failure:
+        """What ends a run that can no longer be written down: nothing is done that would leave no trace.
+
+        Its journal does not end, so that the run can be resumed when the disk is well again.
+        """
+        self._unstored = error
+        return Failure("storage_error", {"code": "STORAGE_ERROR", "message": str(error)})
+
+    def _cancelled(self, known: Outcome | None = None) -> Failure:
+        return Failure("cancelled", {"code": "CANCELLED", "message": "The run was cancelled."}, "stopped", known)
+
+    def _asked(self, question: dict[str, Any]) -> Approval:
+        return word_of(self.confirm, Question(**verified(question), elsewhere=lambda: self._standing(question)))
+
+    def _standing(self, question: dict[str, Any]) -> Approval | None:
+        standing = self.journal.decision(question) if self.journal is not None else None
+        return standing and Approval(standing.decision, standing.feedback)
+
+    def _record(self) -> None:
+        calls, steps = self._seen
+        self._seen = len(self.run.calls), len(self.run.steps)
+        for call in self.run.calls[calls:]:
+            if self.journal is not None:
+                self.journal.replied(call)
+        for step in self.run.steps[steps:]:
+            if self.journal is not None:
+                self.journal.step(step)
+            self.on_step(step)
+
+    def _cannot_store(self, error: StorageError) -> None:
+        self._effects.close()
+        failure = self.unstored(StorageError(f"{error}; then resume run {self.run.id}"))
+        self.run.status, self.run.termination_reason, self.run.error = failure.status, failure.reason, failure.error
+        self.run.answer = self.run.model_answer = None
+        assert self.store is not None, "only what is stored can fail to be stored"
+        if self.journal is not None and self.journal.has_ended:
+            return  # resuming gives the run as it ended, and there is one record of one end
+        # Where only the journal's disk is full, the record still tells how the run ended.
+        with suppress(StorageError):
+            self.store.append(self.run)
+
+
+def drive(session: Session) -> Run:
+    """Perform a run's effects, blocking. Raises `RunInterrupted` after Ctrl-C, with the run on record.
+
+    A run that is suspended comes back with status ``running``.
+    """
+    broken = False
+    with closing(session):
+        effect = session.next(None)
+        while effect is not None and not session.cancel.suspended:
+            try:
+                session.cancel.performing = True
+                answer = _perform(session, effect)
+            except KeyboardInterrupt:
+                answer, broken = session.cancelled(effect), True
+            session.cancel.performing = False
+            effect = session.next(answer)
+    if broken:
+        raise RunInterrupted(session.run)
+    return session.run
+
+
+async def adrive(session: Session) -> Run:
+    """Perform a run's effects on the running event loop. A cancelled task leaves its run on record, then raises.
+
+    What is left is a run that has ended, or, if it was suspended before, one that can be resumed.
+    """
+    broken = None
+    with closing(session):
+        effect = session.next(None)
+        while effect is not None and not session.cancel.suspended:
+            try:
+                answer = await _aperform(session, effect)
+            except asyncio.CancelledError as error:
+                if session.cancel.suspended:
+                    raise
+                answer, broken = session.cancelled(effect), error
+            effect = session.next(answer)
+    if broken is not None:
+        raise broken
+    return session.run
+
+
+def _perform(session: Session, effect: Effect) -> Answer:
+    if session.cancel.is_set():
+        return session.cancelled(effect)
+    try:
+        if isinstance(effect, Plan):
+            started, scope = perf_counter(), session.scope()
+            with calling(scope):
+                plan = partial(session.planner.plan, effect.run)
+                result = attempts(plan, deadline=scope.deadline, cancelled=session.cancel, on_retry=session.again)
+            return session.planned(result, started)
+        if isinstance(effect, Confirm):
+            return session.approval(effect)
+        return session.starting(effect) or session.at_once.outcome(effect)
+    except LM_ERRORS as error:
+        return session.failed(error)
+    except StorageError as error:
+        return session.unstored(error)
+
+
+async def _aperform(session: Session, effect: Effect) -> Answer:
+    if session.cancel.is_set():
+        return session.cancelled(effect)
+    try:
+        if isinstance(effect, Plan):
+            started, scope = perf_counter(), session.scope()
+            with calling(scope):
+                plan = partial(session.planner.aplan, effect.run)
+                result = await aattempts(plan, deadline=scope.deadline, on_retry=session.again)
+            return session.planned(result, started)
+        if isinstance(effect, Confirm):
+            return await asyncio.to_thread(session.approval, effect)
+        return await session.astarting(effect) or await session.at_once.aoutcome(effect)
+    except LM_ERRORS as error:
+        return session.failed(error)
+    except StorageError as error:
+        return session.unstored(error)

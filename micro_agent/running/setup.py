@@ -1,0 +1,125 @@
+"""What an agent is made of, and how a session for one of its runs is opened."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Self
+
+from micro_agent.cancel import Cancel
+from micro_agent.context import reserve_of
+from micro_agent.demos import with_system
+from micro_agent.effects import Approval
+from micro_agent.errors import RunNotFound
+from micro_agent.loop.agent_loop import AgentLoop
+from micro_agent.models.context_length import context_length_of
+from micro_agent.models.giving_way import taken_up
+from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
+from micro_agent.models.prices import price_of
+from micro_agent.models.settings import Settings
+from micro_agent.planning.given_demos import Given
+from micro_agent.planning.planner import Planner
+from micro_agent.rules import Rule
+from micro_agent.rules.limits import Limits, limits_of
+from micro_agent.run import Mode, Run
+from micro_agent.run.questions import decided
+from micro_agent.running.session import Confirmation, OnStep, Session
+from micro_agent.running.telling import tell
+from micro_agent.storage.journal import Journal
+from micro_agent.streaming import OnEvent
+from micro_agent.tools import Tool, digest
+from micro_agent.tools.callbacks import told
+from micro_agent.traces import TraceStore
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all runs of an agent share. Optimizers copy an agent deeply; its copies keep this one."""
+
+    tools: dict[str, Tool]
+    mode: Wanted
+    rules: list[Rule]
+    limits: Limits
+    traces: TraceStore | None
+    confirm: Confirmation
+    settings: Settings
+    given: Given
+    """The demos that the agent began with."""
+    system: str | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def session(
+        self, predict: Any, lm: Any, run: Run, *, limits: Limits | None = None, cancel: Cancel | None = None,
+        emit: OnEvent | None = None, on_step: OnStep | None = None, parent: str | None = None,
+    ) -> Session:  # fmt: skip
+        """Open a session for a run that begins; with ``emit``, answer text is streamed."""
+        held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
+        run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
+        run.base_url, run.limits, run.system = getattr(traits_of(lm), "base_url", None), dict(vars(held)), self.system
+        run.fallback_from, run.digests = list(getattr(lm, "fallback_from", ())), self._digests(predict, lm, run.mode)
+        if length is not None:
+            run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
+        journal = self.traces.start(run) if self.traces else None
+        session = self._open(predict, lm, run, held, journal, cancel)
+        if on_step is not None:
+            session.on_step = told("on_step", on_step)
+        if emit is not None:
+            tell(session, emit)
+        return session
+
+    def resumed(
+        self, predict: Any, model: Callable[[Run], Any], run: Run | str, decision: Approval | None, *,
+        emit: OnEvent | None = None, cancel: Cancel | None,
+    ) -> Session:  # fmt: skip
+        """Open a session for a run that paused or was killed."""
+        journal = None
+        if self.traces is not None:
+            journal = self.traces.resume(run if isinstance(run, str) else run.id)
+            run = journal.run
+        elif isinstance(run, str):
+            raise RunNotFound(f"no run {run}: this agent writes no traces; pass the Run itself")
+        elif run.status == "confirmation_required":
+            run = run.model_copy(update={"status": "running", "termination_reason": None}, deep=True)
+        try:
+            taken_up(lm := model(run), run)
+            word = decided(run, decision)
+            session = self._open(predict, lm, run, limits_of(run), journal, cancel)
+            session.decided = word
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            raise
+        if emit is not None:
+            tell(session, emit)
+        return session
+
+    def _open(
+        self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None
+    ) -> Session:
+        price = price_of(lm, self.settings)
+        tools = list(self.tools.values())
+        planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system)
+        return Session(
+            AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
+            timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
+        )  # fmt: skip
+
+    @cached_property
+    def _tools_digest(self) -> str:
+        return digest(self.tools)
+
+    @cached_property
+    def _rules_digest(self) -> str:
+        return _sha256([f"{getattr(r, '__module__', '')}.{getattr(r, '__qualname__', repr(r))}" for r in self.rules])
+
+    def _digests(self, predict: Any, lm: Any, mode: Mode) -> dict[str, str]:
+        signature, shown = self.given.shown(predict, lm, mode)
+        demos = [with_system(signature.instructions, self.system), list(map(dict, shown)), self.given.bare]
+        return {"tools": self._tools_digest, "rules": self._rules_digest, "demos": _sha256(demos)}
+
+
+def _sha256(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
