@@ -19,7 +19,7 @@ from micro_agent.evaluation.trials import Trial
 from micro_agent.models.failures import failure_of
 from micro_agent.models.identity import provider_of
 from micro_agent.run import LMCall
-from micro_agent.run.usage import add_call, add_tool
+from micro_agent.run.usage import add_call, add_step
 
 RETRIES = 3
 """Of a request that failed: `dspy.LM`'s own default, which our engines leave to our loop."""
@@ -96,5 +96,5 @@ def _count(run: Run, history: list[dict[str, Any]], seconds: float) -> None:
         run.calls.append(call)
         add_call(run.usage, call)
     for step in run.steps:
-        add_tool(run.usage, step)
+        add_step(run.usage, step)
     run.usage.latency_s = seconds

@@ -12,11 +12,11 @@ from micro_agent.effects import Approval
 from micro_agent.files.known_secrets import remember_model
 from micro_agent.models import configure_lm
 from micro_agent.models.context_length import asked_beforehand
-from micro_agent.models.identity import Wanted, traits_of
+from micro_agent.models.identity import Wanted, WantedFinish, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planning.given_demos import given_demos
-from micro_agent.planning.planner import PlanWithTools, compiling
+from micro_agent.planning.signature import PlanWithTools, compiling
 from micro_agent.program.module import Program
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
@@ -46,6 +46,7 @@ class MicroAgent(Program):
             ``all`` (approved unseen), or a function that takes the question and returns an `Approval`.
         settings: Prices, paths and bounds; ``None`` reads the environment.
         system: A task or persona, added to the instructions in the system prompt; it is kept in each run's record.
+        finish: Whether prose is the answer (``text``) or the model is asked first (``ask``); ``auto``: by the server.
     """
 
     def __init__(
@@ -53,13 +54,14 @@ class MicroAgent(Program):
         rules: Sequence[Rule] | None = None, limits: Limits | None = None,
         traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
         confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
+        finish: WantedFinish = "auto",
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
         shots = given_demos(demos, settings)
         self._setup = Setup(
             toolset(tools), given.mode(mode), given.rules(rules), given.limits(limits) or Limits(),
-            given.traces(traces), given.confirm(confirm), settings, shots, system,
+            given.traces(traces), given.confirm(confirm), settings, shots, system, given.finish(finish, settings),
         )  # fmt: skip
         compiled, self.lm = shots.compiled, given.lm(lm, settings)
         for known in filter(None, (self.lm, dspy.settings.lm)):

@@ -4,19 +4,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from micro_agent.run import LMCall, Run, Status
+from micro_agent.run import LMCall, Run, Status, Usage
 from micro_agent.run.questions import called, digest_of
 from micro_agent.tools import Outcome, Ready
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Ask the model for its next decision.
+    """Ask the model for its next decision; or, with ``final``, whether the text of its last reply is its final answer.
 
-    Answered by an `LMCall` (decision or decode error in it), `Trimmed` or a `Failure`.
+    Answered by an `LMCall` (decision or decode error in it) or `Trimmed`, with ``final`` by `Asked`; or a `Failure`.
     """
 
     run: Run
+    final: bool = False
+
+
+@dataclass(slots=True)
+class Asked:
+    """What the model said of its answer; ``done`` is ``None`` where it said neither. ``usage`` is of that request."""
+
+    done: bool | None
+    reply: str
+    usage: Usage
+    latency_s: float | None = None
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +104,7 @@ class Question:
 
 
 Effect = Plan | Confirm | Act
-Planned = LMCall | Trimmed | Failure
+Planned = LMCall | Trimmed | Asked | Failure
 """What answers a `Plan`."""
 Answer = Planned | Approval | Outcome
 

@@ -66,3 +66,9 @@ def ollamas_port() -> Iterator[int]:
         except OSError:
             pytest.skip("something listens on Ollama's own port")
         yield 11434
+
+
+@pytest.fixture
+def prose_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is asked whether its prose is its answer: for tests that count requests or steps of something else."""
+    monkeypatch.setenv("MICRO_AGENT_FINISH", "text")

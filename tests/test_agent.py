@@ -140,6 +140,6 @@ def test_a_run_is_resumed_on_the_server_it_began_on(store: TraceStore) -> None:
     sure = tool(requires_confirmation=True)(add)
     with ModelServer(adder) as server:
         lm = configure_lm("openai", "scripted", server.openai_url)
-        run = MicroAgent(tools=[sure], lm=lm, rules=[], traces=store).ask("1 2")
+        run = MicroAgent(tools=[sure], lm=lm, rules=[], traces=store, finish="text").ask("1 2")
         done = MicroAgent(tools=[sure], rules=[], traces=store).resume(run.id, Approval("approve"))
         assert (done.answer, len(server.chats)) == ("It is 3.", 2)

@@ -12,6 +12,7 @@ from micro_agent.cli.options import (
     Confirmations,
     Demos,
     Fallback,
+    FinishBy,
     Json,
     MaxBytes,
     MaxCost,
@@ -69,6 +70,7 @@ def ask(
     no_required_tools: NoRequiredTools = False,
     max_tokens: MaxTokens = None,
     think: Think = None,
+    finish: FinishBy = None,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -95,7 +97,7 @@ def ask(
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think,
+        think=think, finish=finish,
     )  # fmt: skip
     offered = _tools(found, utc=utc)
     from micro_agent import MicroAgent, configure_lm

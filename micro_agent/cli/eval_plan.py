@@ -87,6 +87,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
             **({} if found.ollama_think is None else {"think": found.ollama_think}),
+            "finish": found.micro_agent_finish,
             **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip
@@ -138,6 +139,7 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
                 "llm_timeout": header.settings["llm_timeout"],
                 "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
                 "ollama_think": header.settings.get("think"),
+                "micro_agent_finish": header.settings.get("finish", "text"),  # nobody was asked before it was there
                 "micro_agent_no_required_tools": header.settings.get("no_required_tools", False),
             }
         )

@@ -24,6 +24,14 @@ class Mode(StrEnum):
     json = "json"
 
 
+class Finish(StrEnum):
+    """What becomes of a reply in prose."""
+
+    auto = "auto"
+    ask = "ask"
+    text = "text"
+
+
 class Approve(StrEnum):
     """What happens when a tool asks for confirmation."""
 
@@ -70,6 +78,11 @@ NoRequiredTools = Annotated[
     bool, option("--no-required-tools", env="MICRO_AGENT_NO_REQUIRED_TOOLS", help="Accept answers that skip these two.")
 ]
 
+FinishBy = Annotated[
+    Finish | None,
+    option("--finish", metavar="HOW", env="MICRO_AGENT_FINISH", callback=_typed,
+           help="auto, ask (whether prose is the final answer) or text (take it)."),
+]  # fmt: skip
 System = Annotated[
     str | None, option(metavar="TEXT", env="MICRO_AGENT_SYSTEM", help="Task or persona for the system prompt.")
 ]
@@ -112,7 +125,7 @@ def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wan
 
 def settings(
     *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False,
-    max_tokens: int | None = None, think: bool | None = None,
+    max_tokens: int | None = None, think: bool | None = None, finish: Finish | None = None,
 ) -> "Settings":  # fmt: skip
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
 
@@ -128,6 +141,7 @@ def settings(
     given = {
         "tools_modules": tuple(tools or ()) or None, "micro_agent_no_builtin_tools": no_builtin_tools or None,
         "micro_agent_no_required_tools": no_required_tools or None, "max_tokens": max_tokens, "ollama_think": think,
+        "micro_agent_finish": finish and finish.value,
     }  # fmt: skip
     return found.having(**{name: value for name, value in given.items() if value is not None})
 

@@ -10,6 +10,7 @@ from micro_agent.cli.messages import masked, print_json, print_text, say
 from micro_agent.cli.stopping import stopping
 from micro_agent.replay import step_line, whole_call
 from micro_agent.run import Run, Step
+from micro_agent.run.finishing import stands
 from micro_agent.streaming import AnswerText, Ended, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
@@ -52,8 +53,9 @@ def _aside(run: Run, store: TraceStore, again: str) -> Iterator[str]:
 
 
 def print_step(step: Step) -> None:
-    """Print a step on standard error."""
-    say(step_line(step.tool, step.args, step.observation))
+    """Print a step on standard error. That an answer stands goes without saying."""
+    if not stands(step):
+        say(step_line(step.tool, step.args, step.observation))
 
 
 class Printer:
@@ -67,7 +69,7 @@ class Printer:
         if isinstance(event, AnswerText):
             self._said += event.text
             print_text(event.text, end="")
-        elif isinstance(event, StepTaken):
+        elif isinstance(event, StepTaken) and not stands(event.step):
             self._finish_line()
             print_step(event.step)
         elif not isinstance(event, Ended):

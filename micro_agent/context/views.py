@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from micro_agent.context.tokens import estimate
-from micro_agent.run import Run, Step
+from micro_agent.run import FINISH_ASKED, Run, Step
 from micro_agent.text.encoding import as_json
 from micro_agent.tools.shorten import cut_middle, shortened
 
@@ -98,7 +98,8 @@ def _short(text: str, chars: int) -> str:
 
 
 def _refused_answer(view: View) -> bool:
-    return view.get("call_id") is None and isinstance(view["args"].get("answer"), str)
+    refused = view.get("call_id") is None and view["tool"] != FINISH_ASKED
+    return refused and isinstance(view["args"].get("answer"), str)
 
 
 def _texts(view: View) -> list[str]:

@@ -81,6 +81,11 @@ class Window:
             return trimmed
         return None if budget.may_fit(self.tokens) else _overflow(budget, self.tokens, page, self.remedy)
 
+    def takes(self, view: View) -> bool:
+        """Whether one more turn would fit behind the next request."""
+        more = tokens_of(view) + TURN_TOKENS
+        return self._budget is None or self._budget.may_fit(self.tokens + more)
+
     def answered(self) -> None:
         """There is a reply: refusals are counted anew."""
         self._refusals = 0

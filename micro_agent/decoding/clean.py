@@ -25,7 +25,7 @@ def clean(reply: ModelReply, offer: Offer) -> ToolCalls | Final | None:
         distinct = len(calls) == 1 or len({raw.id for raw in reply.calls if raw.id}) == len(calls)
         return ToolCalls([call for call in calls if call], []) if all(calls) and distinct else None
     whole = reply.finish_reason in (None, "stop")
-    return Final(reply.text, []) if whole and _WORDS.fullmatch(reply.text) else None
+    return Final(reply.text, prose=True) if whole and _WORDS.fullmatch(reply.text) else None
 
 
 def _call(raw: RawCall, offer: Offer) -> ToolCall | None:

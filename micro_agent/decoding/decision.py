@@ -95,6 +95,8 @@ class Final:
 
     answer: str
     repairs: list[Repair] = field(default_factory=list[Repair])
+    prose: bool = field(default=False, compare=False)
+    """Whether it is what a model says that makes no decision, and not in a form that says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _read_as_written(text: str, finish_reason: str | None, offer: Offer) -> Deci
         return error("cut_off", f"A reply that the token limit cut off{ending}.", offer)
     answer, repairs = without_tokens(said.text, source.data)
     if answer:
-        return Final(answer, repairs)
+        return Final(answer, repairs, prose=True)
     if finish_reason == "content_filter":
         return error("refused", "Nothing: the content filter of the server stopped the reply.", offer)
     return error("empty", "Thinking and no decision after it." if text.strip() else "An empty reply.", offer)

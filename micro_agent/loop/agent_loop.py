@@ -11,13 +11,14 @@ from typing import Any
 from micro_agent.decoding import ToolCall
 from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
 from micro_agent.loop.beside import beside
+from micro_agent.loop.finishing import finished_by, is_asked, step_of
 from micro_agent.loop.unsettled import unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, asked_of, marker_of
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
-from micro_agent.run.usage import add_call, add_tool
+from micro_agent.run.usage import add_call, add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
 
 _WEIGHT = (Stop, Violation, Hint, Warn, Amend)
@@ -41,7 +42,7 @@ class AgentLoop:
             if call is not None and call.error is not None:
                 self._unreadable(call.error)
             elif call is not None and call.decision is not None and "final" in call.decision:
-                self._finish(call.decision["final"])
+                yield from self._finish(call, call.decision["final"])
             elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
                 self._stop(verdict)
             elif call is not None:
@@ -88,7 +89,7 @@ class AgentLoop:
         step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
         step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
         step.result, step.usage = outcome.result, outcome.usage
-        add_tool(self.run.usage, step)
+        add_step(self.run.usage, step)
         verdict = self._verdict(AfterStep(step, frozenset(self.tools)))
         if isinstance(verdict, Stop | Hint | Warn | Violation):
             self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
@@ -103,7 +104,7 @@ class AgentLoop:
         verdicts = [verdict for rule in self.rules if (verdict := asked_of(rule, self.run, event)) is not None]
         return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
 
-    def _finish(self, answer: str) -> None:
+    def _finish(self, call: LMCall, answer: str) -> _Steps:
         verdicts = self._verdicts(BeforeFinish(answer, frozenset(self.tools)))
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
@@ -111,8 +112,17 @@ class AgentLoop:
             return self._against(ASKING["answer_against_rule"], {"answer": answer, **wants}, verdict.text)
         if isinstance(verdict, Stop):
             return self._stop(verdict)
+        if is_asked(self.run, call, self.tools, self.limits):
+            asked = yield Plan(self.run, final=True)
+            if (step := step_of(answer, asked, len(self.run.calls) - 1)) is None:
+                return self._fail(asked)
+            self.run.steps.append(step)
+            add_step(self.run.usage, step)
+            if step.call is not None:
+                return None
         if isinstance(verdict, Warn):
             self._step(WARNING, {}, verdict.text)
+        self.run.finished_by = finished_by(self.run, call)
         amended = [verdict.answer for verdict in verdicts if isinstance(verdict, Amend)]
         self.run.answer, self.run.model_answer = [answer, *amended][-1], answer
         self.run.status, self.run.termination_reason = "completed", "final"

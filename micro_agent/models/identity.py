@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from micro_agent.models.wire_schemas import Form
-from micro_agent.run import Mode
+from micro_agent.run import Finish, Mode
 
 Wanted = Literal["auto", "native", "json"]
+WantedFinish = Literal["auto", "ask", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class Traits:
     refuses_tools: bool = False
     refuses_schema: bool = False
     refuses_dots: bool = False
+    plain_questions: bool = False
+    """Whether it refused to hold a reply to a schema beside tools that must not be called."""
+    finish: Finish = "text"
+    """Whether its model is asked if prose is its final answer, unless an agent says otherwise."""
     schemas: Form = "verbatim"
     """The form in which it is sent schemas."""
     schema_in_prompt: bool = True
@@ -48,6 +53,11 @@ def provider_of(lm: Any) -> str:
     """The provider's name, such as ``openai``."""
     named = getattr(lm, "provider_name", None) or getattr(getattr(lm, "engine", None), "provider", None)
     return str(named or (lm.model.split("/")[0] if "/" in lm.model else "openai"))
+
+
+def finish_of(lm: Any, wanted: WantedFinish = "auto") -> Finish:
+    """What becomes of prose: as ``wanted``, else what suits the server."""
+    return traits_of(lm).finish if wanted == "auto" else wanted
 
 
 def mode_of(lm: Any, wanted: Wanted = "auto") -> Mode:

@@ -16,7 +16,7 @@ from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.engine import AsyncHttpEngine, HttpEngine
 from micro_agent.models.failures import Refusal, refused
 from micro_agent.models.reply import Wire, mended, piece, unreadable
-from micro_agent.run import Mode
+from micro_agent.run import Finish, Mode
 
 _OPTIONS = (
     ("temperature", "temperature"),
@@ -47,6 +47,7 @@ class OllamaEngine(HttpEngine):
 
     default_mode: ClassVar[Mode] = "json"
     wire: ClassVar[Wire] = "ollama"
+    finish: Finish = "ask"
     schema_in_prompt = False
 
     def __init__(
@@ -78,7 +79,8 @@ class OllamaEngine(HttpEngine):
             options["stop"] = list(config.stop)
         messages = list(_messages(request))
         body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": stream, "truncate": False}
-        if request.tools and not (config.tool_choice and config.tool_choice.mode == "none"):
+        none = config.tool_choice is not None and config.tool_choice.mode == "none"
+        if request.tools and (config.response_format or not none):  # held to a schema, no reply is a call
             body["tools"] = [_tool(tool) for tool in request.tools]
         if config.response_format:
             body["format"] = config.response_format.get("schema", "json")

@@ -51,6 +51,7 @@ class OpenAIEngine(HttpEngine):
         headers = [("Authorization", f"Bearer {key}")] if key else []
         endpoint = Endpoint(base_url, "/chat/completions", timeout_s=timeout_s, headers=headers)
         super().__init__(endpoint, model=model, provider=provider, secret=key or None)
+        self.finish = "text" if is_public_openai(base_url) else "ask"
         self._dialect, self._uncounted = self._dialect_with("include"), self._dialect_with("omit")
 
     def render(self, request: lm15.Request, *, stream: bool) -> bytes:

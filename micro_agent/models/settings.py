@@ -108,6 +108,9 @@ class Settings(BaseSettings):
     tools_modules: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Python files and import names with commas between"
     )
+    micro_agent_finish: Annotated[Literal["auto", "ask", "text"], BeforeValidator(_lower)] = Field(
+        default="auto", description="auto, ask or text"
+    )
     micro_agent_no_builtin_tools: bool = Field(default=False, description="true or false")
     """Whether the command line leaves ``calculator`` and ``now`` out."""
     micro_agent_no_required_tools: bool = Field(default=False, description="true or false")

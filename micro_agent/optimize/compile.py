@@ -19,7 +19,7 @@ from micro_agent.optimize.job import Job
 from micro_agent.optimize.judge import judge
 from micro_agent.optimize.proposer import Proposer
 from micro_agent.optimize.training import Trainee, Training
-from micro_agent.planning.planner import PlanWithTools
+from micro_agent.planning.signature import PlanWithTools
 from micro_agent.run import Run
 from micro_agent.streaming.masked_text import MaskedFile
 

@@ -12,6 +12,7 @@ from micro_agent.optimize.judge import judge
 from micro_agent.rules.answer_values import holds_moment, holds_weekday
 from micro_agent.rules.implied_tools import NOW
 from micro_agent.run import CONTEXT_TRIMMED, Run, Step
+from micro_agent.run.finishing import stands
 
 _SAY_NOTHING = (
     "I do not know.",
@@ -47,7 +48,8 @@ def _failed(step: Step) -> bool:
     """Whether a tool failed, said so in what it returned, or the loop had something to say."""
     seen = step.observation
     told = isinstance(seen, Mapping) and bool(cast("Mapping[str, Any]", seen).get("error"))
-    return not step.ok or told or (not step.is_tool and step.tool != CONTEXT_TRIMMED)
+    slipped = not step.is_tool and step.tool != CONTEXT_TRIMMED and not stands(step)
+    return not step.ok or told or slipped
 
 
 def _passes_with_nothing(task: Task, run: Run) -> bool:

@@ -17,7 +17,7 @@ from micro_agent.optimize.decisions import decisions
 from micro_agent.optimize.ending import Halt, NotFinished, Spent, left_to_spend
 from micro_agent.optimize.showable import showable
 from micro_agent.optimize.store import Kept
-from micro_agent.planning.planner import compiling
+from micro_agent.planning.signature import compiling
 from micro_agent.program.prediction import prediction
 from micro_agent.run import Run
 from micro_agent.running.session import drive

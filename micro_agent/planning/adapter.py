@@ -8,7 +8,7 @@ from typing import Any
 import dspy
 from dspy.lm15 import Config, Request, Response
 
-from micro_agent.decoding import DecodeError, Final, ModelReply, decode
+from micro_agent.decoding import Decision, DecodeError, Final, ModelReply, decode
 from micro_agent.models.reply import answered_by, reply_of, usage_of
 from micro_agent.run import LMCall
 from micro_agent.tools import Tool
@@ -23,7 +23,7 @@ class DecisionAdapter(dspy.Adapter):
         super().__init__()
         self.wire, self.last = wire, LMCall(reply={})
         self._offered = renamed(tools, wire.names)
-        self._tools = wire.tools(self._offered)
+        self.tools = wire.tools(self._offered)
         self._format = wire.response_format(tools) if constrained else None
         self.page = Page(wire, self._offered, self._format)
         self._config: tuple[dict[str, Any], Config] = ({}, Config(response_format=self._format))
@@ -54,9 +54,15 @@ class DecisionAdapter(dspy.Adapter):
         if settings != self._config[0]:
             self._config = settings, self.wire.config(settings, self._format)
         return Request(
-            model=lm.model, system=self.page.system, messages=tuple(self.page.messages), tools=self._tools,
+            model=lm.model, system=self.page.system, messages=tuple(self.page.messages), tools=self.tools,
             config=self._config[1],
         )  # fmt: skip
+
+    def read(self, reply: ModelReply) -> Decision:
+        """A reply as a decision, with the names that tools have here."""
+        return named_back(
+            decode(reply, self._offered, native=self.wire.mode == "native", coerce=False), self.wire.names
+        )
 
     def _read(self, response: Response, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         return self.take(reply_of(response), settings, usage_of(response), answered_by(response))
@@ -66,9 +72,7 @@ class DecisionAdapter(dspy.Adapter):
         tokens: tuple[int | None, int | None] = (None, None), model: str | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Read a reply to the latest request into `last`. Returns the completion."""
-        decision = named_back(
-            decode(reply, self._offered, native=self.wire.mode == "native", coerce=False), self.wire.names
-        )
+        decision = self.read(reply)
         self.last = LMCall(
             reply=reply.as_dict(), finish_reason=reply.finish_reason, model=model, mode=self.wire.mode,
             settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1],
@@ -79,7 +83,7 @@ class DecisionAdapter(dspy.Adapter):
             return [{"decision": {"error": self.last.error}}]
         self.last.repairs = [asdict(repair) for repair in decision.repairs]
         if isinstance(decision, Final):
-            self.last.decision = {"final": decision.answer}
+            self.last.decision, self.last.prose = {"final": decision.answer}, decision.prose
             return [{"decision": {"final": {"answer": decision.answer}}}]
         calls = [{"name": call.name, "args": call.args, "call_id": call.call_id} for call in decision.calls]
         self.last.decision = {"tool_calls": calls}

@@ -8,8 +8,7 @@ from typing import Any
 import dspy
 
 from micro_agent.context import Window
-from micro_agent.demos import demos_for, instructions, with_system
-from micro_agent.dspy_internals import process_wide_trace
+from micro_agent.demos import demos_for, with_system
 from micro_agent.effects import Planned, Trimmed
 from micro_agent.models.bodies import reply_from_failure
 from micro_agent.models.contention import contended, crowded
@@ -21,29 +20,15 @@ from micro_agent.models.prices import Price
 from micro_agent.planning.adapter import DecisionAdapter
 from micro_agent.planning.bill import Bill
 from micro_agent.planning.call_ids import with_ids
+from micro_agent.planning.finishing import Finishing
 from micro_agent.planning.given_demos import Given
 from micro_agent.planning.history import kept
 from micro_agent.planning.resampling import Tries
+from micro_agent.planning.signature import compiling
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
 from micro_agent.wires import JsonWire, NativeWire
 from micro_agent.wires.names import undotted
-
-
-class _Plan(dspy.Signature):
-    question: str = dspy.InputField(desc="what the user asks")
-    steps: list = dspy.InputField(desc="what was decided and observed so far")  # pyright: ignore[reportMissingTypeArgument]
-    decision: dict = dspy.OutputField(desc="tool calls, or the final answer")  # pyright: ignore[reportMissingTypeArgument]
-    answer: str = dspy.OutputField(desc="the text of a final answer, for those who listen to a stream")
-
-
-PlanWithTools = _Plan.with_instructions(instructions())
-"""The signature of a decision; its instructions open the system prompt, so that an optimizer can rewrite them."""
-
-
-def compiling() -> bool:
-    """Whether somebody collects a trace of this block, as an optimizer does, and not just the process-wide one."""
-    return dspy.settings.trace is not None and dspy.settings.trace is not process_wide_trace()
 
 
 @dataclass
@@ -64,9 +49,9 @@ class Planner:
         self._bill = Bill()
         self._wire()
 
-    def plan(self, run: Run) -> Planned:
+    def plan(self, run: Run, *, final: bool = False) -> Planned:
         """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked."""
-        answer = None
+        answer = self._finishing().ask(run) if final else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
                 with self._context():
@@ -76,9 +61,9 @@ class Planner:
                 answer = self._adapted(run, error)
         return answer
 
-    async def aplan(self, run: Run) -> Planned:
+    async def aplan(self, run: Run, *, final: bool = False) -> Planned:
         """The same, awaited."""
-        answer = None
+        answer = await self._finishing().aask(run) if final else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
                 with self._context():
@@ -87,6 +72,9 @@ class Planner:
             except dspy.LMError as error:
                 answer = self._adapted(run, error)
         return answer
+
+    def _finishing(self) -> Finishing:
+        return Finishing(self.lm, self._adapter, self._window, self._held(), self._context, self._cost)
 
     def _wire(self) -> None:
         self._signature, demos = self.given.shown(self.predict, self.lm, self.mode)
@@ -132,9 +120,12 @@ class Planner:
         self.mode = run.mode = mode
         return self._wire()
 
+    def _cost(self, call: LMCall) -> float | None:
+        return self._bill.cost(call, self.price, cached=self.lm.cache)
+
     def _call(self, run: Run) -> LMCall:
         call = self._adapter.last
         self._tries.answered()
         self._window.answered()
-        call.cost_usd = self._bill.cost(call, self.price, cached=self.lm.cache)
+        call.cost_usd = self._cost(call)
         return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, run))

@@ -1,7 +1,7 @@
 """The beginning of a run that another one goes on from."""
 
 from micro_agent.run import Run
-from micro_agent.run.usage import add_call, add_tool
+from micro_agent.run.usage import add_call, add_step
 
 
 def with_beginning(run: Run, source: Run, steps: int) -> Run:
@@ -11,7 +11,7 @@ def with_beginning(run: Run, source: Run, steps: int) -> Run:
     for call in run.calls:
         add_call(run.usage, call)
     for step in run.steps:
-        add_tool(run.usage, step)
+        add_step(run.usage, step)
     return run
 
 

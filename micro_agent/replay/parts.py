@@ -29,7 +29,7 @@ class Parts:
 def parts_of(agent: MicroAgent) -> Parts:
     """The parts of an agent as it stands."""
     setup, plan = _setup(agent), agent.plan
-    digests = partial(setup._digests, plan)  # pyright: ignore[reportPrivateUsage]
+    digests = partial(setup.digests.of_run, plan)
     return Parts(plan, setup.tools, setup.rules, setup.given, digests)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
+from micro_agent.run.finishing import stands
 from micro_agent.text.printable import printable
 from micro_agent.traces import Record, read_records
 
@@ -125,7 +126,7 @@ def _step(number: int, step: Step, replies: Replies) -> Iterator[str]:
     took = "" if step.latency_s is None else f"  ({step.latency_s:.3f} s)"
     yield f"{number}. {step.tool}{took}"
     yield from replies.at(step.call)
-    if step.args:
+    if step.args and not stands(step):
         yield indent(_cut(_text(step.args), _LONGEST), "     ")
     if step.observation is not None:
         yield indent(_cut(_text(step.observation), _LONGEST), "  -> ", predicate=lambda line: True)

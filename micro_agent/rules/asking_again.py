@@ -88,7 +88,7 @@ ASKING: Mapping[Kind, Row] = {
         "{form}", VALIDATION_ERROR, "VALIDATION_FAILED", ("sampling",), "malformed",
     ),
     "answer_against_rule": Row(
-        "prose where a tool is required, a call announced and not made, or another answer that a rule refuses",
+        "prose where a tool is required, or another answer that a rule refuses",
         "nothing: a call is never made up",
         "{rule}", POLICY_VIOLATION, "POLICY", ("tool_choice", "sampling"), "policy",
     ),

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from micro_agent.rules.no_answer import WILL
 from micro_agent.rules.same import same
 from micro_agent.rules.verdict import BeforeTool, Event, Verdict, Violation
 from micro_agent.run import Run
@@ -19,7 +18,11 @@ _MARKUP = re.compile(
     r"<[^<>\n]{1,60}>|```\w*|\b(?:Action(?: Input)?|Thought|Observation|Tool(?: call)?|Final Answer)\s?:", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_ABOUT_TO = re.compile(rf"{WILL}|\bagain\b|\bonce more\b|\bnext\b|\bnow I\b", re.IGNORECASE)
+_WILL = (
+    r"\b(?:I['’]ll|I will|I['’]m going to|I am going to|let me|let['’]s|I need to|I have to|I must|we need to)"
+    r"(?: (?:now|first|then|quickly|also|just|go ahead and|start by))*"
+)
+_ABOUT_TO = re.compile(rf"{_WILL}|\bagain\b|\bonce more\b|\bnext\b|\bnow I\b", re.IGNORECASE)
 _FINAL = re.compile(r'"final(?:_answer)?"\s{0,9}:\s{0,9}["{\[]')
 _FEW = 3
 """So many words around a call say something; the name of the tool may be one."""

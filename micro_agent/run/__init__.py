@@ -22,15 +22,18 @@ REPETITION = "⛔️repetition"
 WARNING = "⚠️warning"
 SELF_CORRECTION = "🔁self_correction"
 CONTEXT_TRIMMED = "✂️context_trimmed"
+FINISH_ASKED = "❓finish_asked"
 
 MARKERS = frozenset({
     POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION, CONFIRMATION_REQUIRED,
-    REPETITION, WARNING, SELF_CORRECTION, CONTEXT_TRIMMED,
+    REPETITION, WARNING, SELF_CORRECTION, CONTEXT_TRIMMED, FINISH_ASKED,
 })  # fmt: skip
 """The names that stand in ``Step.tool`` for steps which the loop records. No tool can have one of them."""
 
 Status = Literal["running", "completed", "confirmation_required", "stopped", "failed"]
 Mode = Literal["native", "json"]
+Finish = Literal["ask", "text"]
+FinishedBy = Literal["final", "asked", "prose"]
 
 
 class _Data(BaseModel):
@@ -54,7 +57,7 @@ class Step(_Data):
     """The error code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false."""
     latency_s: float | None = None
     coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    usage: "Usage | None" = None  # of the agents that the tool asked, if it asked any
+    usage: "Usage | None" = None  # of the agents that the tool asked, or of the question behind `FINISH_ASKED`
 
     @property
     def is_tool(self) -> bool:
@@ -73,6 +76,7 @@ class LMCall(_Data):
     error: dict[str, Any] | None = None
     """``{"reason", "seen", "expected"}`` when the reply could not be read."""
     repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    prose: bool = False  # whether the final answer was plain text, in no form that says so
     model: str | None = None
     """The model that the server says answered."""
     mode: Mode = "native"
@@ -98,8 +102,7 @@ class Usage(_Data):
     output_tokens: int | None = 0
     cost_usd: float | None = 0.0
     latency_s: float = 0.0
-    recorded_bytes: int | None = None
-    """The text of its replies and of what tools returned, in UTF-8."""
+    recorded_bytes: int | None = None  # the text of its replies and of what tools returned, in UTF-8
 
 
 def new_id() -> str:
@@ -121,6 +124,9 @@ class Run(_Data):
     steps: list[Step] = Field(default_factory=list[Step])
     answer: str | None = None
     model_answer: str | None = None
+    finish: Finish | None = None  # whether it is asked if prose is its final answer; it was not in old records
+    finished_by: FinishedBy | None = None
+    """How the answer came: by a ``final`` object, as prose that the model called final (``asked``), or as ``prose``."""
     schema_version: int = SCHEMA_VERSION
     status: Status = "running"
     termination_reason: str | None = None

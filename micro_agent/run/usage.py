@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
-from micro_agent.run import LMCall, Step, Usage
+from micro_agent.run import FINISH_ASKED, LMCall, Step, Usage
 
 _Number = TypeVar("_Number", int, float)
 
@@ -23,17 +23,19 @@ def add_call(usage: Usage, call: LMCall) -> None:
     usage.recorded_bytes = _sum(usage.recorded_bytes, size_of(call.reply))
 
 
-def add_tool(usage: Usage, step: Step) -> None:
-    """Count the tool behind ``step`` in ``usage``, in place; steps of the loop and calls that never ran count nothing.
+def add_step(usage: Usage, step: Step) -> None:
+    """Count what is behind ``step`` in ``usage``, in place; words of the loop and calls that never ran count nothing.
 
-    Of the agents that it asked, calls of a model, tokens and cost count. Their tools and their records are their own.
+    Of the agents that a tool asked, calls of a model, tokens and cost count; their tools and records are their own.
     ``latency_s`` is the time spent in model calls and tools; it leaves out the time a person took to decide.
     """
-    if not step.is_tool or step.error in NEVER_RAN:
-        return
-    usage.tool_calls += 1
-    usage.latency_s += step.latency_s or 0.0
-    usage.recorded_bytes = _sum(usage.recorded_bytes, size_of([step.observation, step.result or []]))
+    if step.tool == FINISH_ASKED:
+        usage.latency_s += step.latency_s or 0.0
+        usage.recorded_bytes = _sum(usage.recorded_bytes, size_of(step.args.get("reply", "")))
+    elif step.is_tool and step.error not in NEVER_RAN:
+        usage.tool_calls += 1
+        usage.latency_s += step.latency_s or 0.0
+        usage.recorded_bytes = _sum(usage.recorded_bytes, size_of([step.observation, step.result or []]))
     if step.usage is not None:
         usage.lm_calls += step.usage.lm_calls
         usage.input_tokens = _sum(usage.input_tokens, step.usage.input_tokens)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, cast, get_args
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.models.identity import Wanted
+from micro_agent.models.identity import Wanted, WantedFinish
 from micro_agent.models.naming import lm_named
 from micro_agent.models.settings import Settings
 from micro_agent.rules import Rule, default_rules
@@ -28,6 +28,12 @@ def lm(given: Any, settings: Settings) -> Any:
 def mode(given: Wanted) -> Wanted:
     """A mode."""
     return _one_of("mode", given, get_args(Wanted))
+
+
+def finish(given: WantedFinish, settings: Settings) -> WantedFinish:
+    """How runs finish; ``auto`` leaves it to the settings."""
+    found = _one_of("finish", given, get_args(WantedFinish))
+    return settings.micro_agent_finish if found == "auto" else found
 
 
 def confirm(given: Confirmation) -> Confirmation:

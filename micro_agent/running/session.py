@@ -13,7 +13,8 @@ from time import monotonic, perf_counter
 from typing import Any
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan, Planned, Question, interrupted
+from micro_agent.effects import Act, Answer, Approval, Asked, Confirm, Effect, Failure, Plan, Planned, Question
+from micro_agent.effects import interrupted as interruption
 from micro_agent.errors import StorageError
 from micro_agent.loop.agent_loop import AgentLoop
 from micro_agent.models.failures import LM_ERRORS, failure_of
@@ -51,6 +52,7 @@ class Session:
     cancel: Cancel = field(default_factory=Cancel)
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
+    _heard: AnswerFilter | None = None
     _approved: dict[str, Any] | None = None
     _unstored: StorageError | None = None
     _time_is_up: float = inf
@@ -92,23 +94,24 @@ class Session:
             self.on_end()
         return effect
 
-    def scope(self) -> CallScope:
-        """The bounds of one decision, its retries included."""
+    def scope(self, effect: Plan) -> CallScope:
+        """The bounds of one request, its retries included. Whoever listens hears the text of decisions alone."""
         now, limit = monotonic(), self.loop.limits.max_time
         self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
+        self._heard = None if effect.final else self.answer_filter
         self.again()
-        feed = self.answer_filter.feed if self.answer_filter is not None else None
-        return CallScope(deadline=min(now + self.timeout_s, self._time_is_up), on_text=feed)
+        until = min(now + self.timeout_s, self._time_is_up)
+        return CallScope(deadline=until, on_text=self._heard.feed if self._heard is not None else None)
 
     def again(self, *_: object) -> None:
         """A reply begins, perhaps after one that broke off before anybody had seen anything of it."""
-        if self.answer_filter is not None:
-            self.answer_filter.reset()
+        if self._heard is not None:
+            self._heard.reset()
 
     def planned(self, result: tuple[Planned, int], started: float) -> Planned:
         """What was planned; a call with the number of its retries and the time that all of its tries took."""
         answer, retries = result
-        if isinstance(answer, LMCall):
+        if isinstance(answer, LMCall | Asked):
             answer.retries, answer.latency_s = retries, perf_counter() - started
         return answer
 
@@ -162,7 +165,7 @@ class Session:
         if self.journal is not None:
             changes, call = not ready.tool.read_only, (effect.call, ready.call_id)
             if changes and self.journal.interrupted(*call):
-                return interrupted()
+                return interruption()
             self.journal.tool_started(*call, ready.tool.name, ready.args, side_effects=changes, sync=False)
         self._started = True
         return None
@@ -261,9 +264,9 @@ def _perform(session: Session, effect: Effect) -> Answer:
         return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
-            started, scope = perf_counter(), session.scope()
+            started, scope = perf_counter(), session.scope(effect)
             with calling(scope):
-                plan = partial(session.planner.plan, effect.run)
+                plan = partial(session.planner.plan, effect.run, final=effect.final)
                 result = attempts(plan, deadline=scope.deadline, cancelled=session.cancel, on_retry=session.again)
             return session.planned(result, started)
         if isinstance(effect, Confirm):
@@ -280,9 +283,9 @@ async def _aperform(session: Session, effect: Effect) -> Answer:
         return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
-            started, scope = perf_counter(), session.scope()
+            started, scope = perf_counter(), session.scope(effect)
             with calling(scope):
-                plan = partial(session.planner.aplan, effect.run)
+                plan = partial(session.planner.aplan, effect.run, final=effect.final)
                 result = await aattempts(plan, deadline=scope.deadline, on_retry=session.again)
             return session.planned(result, started)
         if isinstance(effect, Confirm):

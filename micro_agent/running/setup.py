@@ -1,34 +1,32 @@
 """What an agent is made of, and how a session for one of its runs is opened."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from typing import Any, Self
 
 from micro_agent.cancel import Cancel
 from micro_agent.context import reserve_of
-from micro_agent.demos import with_system
 from micro_agent.effects import Approval
 from micro_agent.errors import RunNotFound
 from micro_agent.loop.agent_loop import AgentLoop
 from micro_agent.models.context_length import context_length_of
 from micro_agent.models.giving_way import taken_up
-from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
+from micro_agent.models.identity import Wanted, WantedFinish, finish_of, mode_of, provider_of, traits_of
 from micro_agent.models.prices import price_of
 from micro_agent.models.settings import Settings
 from micro_agent.planning.given_demos import Given
 from micro_agent.planning.planner import Planner
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits, limits_of
-from micro_agent.run import Mode, Run
+from micro_agent.run import Run
 from micro_agent.run.questions import decided
+from micro_agent.running.digests import Digests
 from micro_agent.running.session import Confirmation, OnStep, Session
 from micro_agent.running.telling import tell
 from micro_agent.storage.journal import Journal
 from micro_agent.streaming import OnEvent
-from micro_agent.tools import Tool, digest
+from micro_agent.tools import Tool
 from micro_agent.tools.callbacks import told
 from micro_agent.traces import TraceStore
 
@@ -47,6 +45,7 @@ class Setup:
     given: Given
     """The demos that the agent began with."""
     system: str | None = None
+    finish: WantedFinish = "auto"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -58,8 +57,9 @@ class Setup:
         """Open a session for a run that begins; with ``emit``, answer text is streamed."""
         held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
+        run.finish, run.digests = finish_of(lm, self.finish), self.digests.of_run(predict, lm, run.mode)
         run.base_url, run.limits, run.system = getattr(traits_of(lm), "base_url", None), dict(vars(held)), self.system
-        run.fallback_from, run.digests = list(getattr(lm, "fallback_from", ())), self._digests(predict, lm, run.mode)
+        run.fallback_from = list(getattr(lm, "fallback_from", ()))
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
@@ -108,18 +108,6 @@ class Setup:
         )  # fmt: skip
 
     @cached_property
-    def _tools_digest(self) -> str:
-        return digest(self.tools)
-
-    @cached_property
-    def _rules_digest(self) -> str:
-        return _sha256([f"{getattr(r, '__module__', '')}.{getattr(r, '__qualname__', repr(r))}" for r in self.rules])
-
-    def _digests(self, predict: Any, lm: Any, mode: Mode) -> dict[str, str]:
-        signature, shown = self.given.shown(predict, lm, mode)
-        demos = [with_system(signature.instructions, self.system), list(map(dict, shown)), self.given.bare]
-        return {"tools": self._tools_digest, "rules": self._rules_digest, "demos": _sha256(demos)}
-
-
-def _sha256(value: Any) -> str:
-    return sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+    def digests(self) -> Digests:
+        """What makes the digests of its runs."""
+        return Digests(self.tools, self.rules, self.given, self.system)

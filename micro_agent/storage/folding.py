@@ -14,7 +14,7 @@ from micro_agent.files.jsonl import Line, open_file, read_lines, storage_error
 from micro_agent.files.masking import Mask
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.questions import QuestionChanged, verified
-from micro_agent.run.usage import add_call, add_tool
+from micro_agent.run.usage import add_call, add_step
 from micro_agent.storage.decisions import Decision, decision_of
 
 FORMAT = 1
@@ -177,7 +177,7 @@ def _apply(folded: Folded, event: dict[str, Any]) -> None:
             step = Step.model_validate(event["step"])
             _fill(folded, 0 if step.call is None else step.call + 1)
             run.steps.append(step)
-            add_tool(run.usage, step)
+            add_step(run.usage, step)
             pending.stepped(step)
         case "tool_started":
             pending.tool_started(event["call"], event["call_id"], event["tool"])

@@ -41,7 +41,7 @@ _WIDTH = 79
 _BEGINNING = """\
 A scripted model plays a weak one here: no model is asked. On purpose it writes
 a call into its text with broken JSON, passes "5" for a number, says what it
-will do and does not, and answers before it has calculated. Loop, rules, tools
+will do and stops, and answers before it has calculated. Loop, rules, tools
 and trace are real.
 
 $ micro-agent replay --path {path}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from micro_agent.run.finishing import QUESTION
 from micro_agent.testing.reply import Reply, error
 
 SHOWN_CHARS = 300
@@ -26,9 +27,17 @@ class Received:
         """The messages of a chat request, empty for any other."""
         return (self.body or {}).get("messages") or []
 
+    @property
+    def asks_if_final(self) -> bool:
+        """Whether the model is asked if its last reply was its final answer: ``{"done": true}`` or ``false``."""
+        return bool(self.messages) and self.messages[-1].get("content") == QUESTION
+
 
 Script = Sequence[Reply] | Callable[[Received], Reply]
-"""Replies in the order in which requests arrive, or a function from the request to the reply."""
+"""Replies in the order in which requests arrive, or a function from the request to the reply.
+
+Asked whether its last reply was final, a list says yes, unless its next reply is ``{"done": …}``.
+"""
 
 
 class Player:
@@ -46,13 +55,20 @@ class Player:
         Raises:
             TypeError: The script's function returned something else than a reply.
         """
-        index = self.played
         self.played += 1
         if callable(self._script):
             return checked(self._script(request))
+        return self._at(self.played - 1) or _exhausted(len(self._script), request)
+
+    def says_done(self, request: Received) -> bool:
+        """Whether this asks if the last reply was final, and the replies say nothing to that: it was, then."""
+        return request.asks_if_final and not callable(self._script) and not _tells(self._at(self.played))
+
+    def _at(self, index: int) -> Reply | None:
+        assert not callable(self._script), "a function has no places"
         if self._repeat and self._script:
             index %= len(self._script)
-        return self._script[index] if index < len(self._script) else _exhausted(len(self._script), request)
+        return self._script[index] if index < len(self._script) else None
 
 
 def checked(reply: object) -> Reply:
@@ -64,6 +80,11 @@ def checked(reply: object) -> Reply:
     if isinstance(reply, Reply):
         return reply
     raise TypeError(f"a script is made of replies such as text('…') or call('name', {{…}}), not of {reply!r:.80}")
+
+
+def _tells(reply: Reply | None) -> bool:
+    """Whether a reply says ``{"done": …}``."""
+    return reply is not None and reply.text.replace(" ", "").startswith('{"done":')
 
 
 def _exhausted(count: int, request: Received) -> Reply:

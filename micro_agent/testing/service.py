@@ -15,6 +15,8 @@ from micro_agent.testing.wire import Chat, Wire
 OLLAMA_VERSION = "0.12.0"
 """What ``GET /api/version`` says."""
 
+_DONE = Reply('{"done": true}')
+
 Timed = tuple[float, Answer | None]
 """Seconds to wait, then the answer; without one the connection is closed."""
 
@@ -80,6 +82,9 @@ class Service:
         if missing is not None:
             return 0.0, missing
         with self.lock:
+            if self._player.says_done(request):
+                model = str(body.get("model") or self.models[0])
+                return self.latency_s, answer(_DONE, wire, Chat(body, model, len(self.chats)))
             self.chats.append(request)
             serial = len(self.chats)
             reply = self._truncated(request) if self.truncate and wire is ollama_wire else self._player.play(request)

@@ -7,7 +7,7 @@ from operator import itemgetter
 from dspy.lm15 import Message
 
 from micro_agent.context.views import View
-from micro_agent.run import CONFIRMATION_REQUIRED, WARNING
+from micro_agent.run import CONFIRMATION_REQUIRED, FINISH_ASKED, WARNING
 from micro_agent.text.encoding import encodable
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import NO_REPLY, shown
@@ -45,9 +45,9 @@ def demo_of(wire: NativeWire, number: int, demo: View) -> Iterator[Message]:
 
 
 def _refused_reply(wire: NativeWire, step: View) -> Message:
-    """The reply behind a step of the loop: a final answer that was not taken, or one that could not be read."""
+    """The reply behind a step of the loop: an answer that a rule refused, or what stands as the model said it."""
     answer = step["args"].get("answer")
-    if answer is not None:
+    if answer is not None and step["tool"] != FINISH_ASKED:
         return wire.answer(answer, step.get("wrote"))
     return Message.assistant(encodable(step["said"]) or NO_REPLY)
 

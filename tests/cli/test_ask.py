@@ -39,7 +39,7 @@ def test_the_answer_goes_to_stdout_alone_and_the_run_on_record(cli: "Cli"):
     record = cli.trace()
     assert (done.code, done.out) == (0, "\x1b[1mIt is 16.\x1b[0m\n")
     assert done.err == f"Trace: traces/{record['id']}.jsonl\n"
-    assert [step["tool"] for step in record["steps"]] == ["calculator"]
+    assert [step["tool"] for step in record["steps"]] == ["calculator", "❓finish_asked"]
     assert (record["provider"], record["mode"], record["status"]) == ("openai", "native", "completed")
 
 
@@ -75,7 +75,7 @@ def test_a_reply_that_is_cut_off_is_a_matter_of_the_run_and_no_warning(cli: "Cli
         done = cli("ask", "What is it like?", "--base-url", server.openai_url, "--model", "scripted")
     assert (done.code, done.out) == (0, "A good day.\n")
     assert "truncated" not in done.err
-    assert [step["tool"] for step in cli.trace()["steps"]] == ["⛔️malformed_decision"]
+    assert [step["tool"] for step in cli.trace()["steps"]] == ["⛔️malformed_decision", "❓finish_asked"]
 
 
 def test_a_stream_prints_text_as_it_comes_and_steps_aside(cli: "Cli"):

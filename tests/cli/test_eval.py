@@ -24,6 +24,8 @@ from micro_agent.traces import TraceStore
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli, Command
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

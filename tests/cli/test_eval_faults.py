@@ -16,6 +16,8 @@ from micro_agent.testing import ModelServer, Received, Reply, error, text
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 
 @pytest.fixture
 def evaluate(command: "Command") -> "Command":

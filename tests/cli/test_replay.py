@@ -137,7 +137,7 @@ def test_a_fork_goes_on_with_another_model_and_prints_as_ask_does(
     assert (done.code, done.out) == (0, "After 1 results: 42.\n")
     made = store.load(next(ident for ident in store.ids() if ident != run.id))
     assert done.err == f"Trace: traces/{made.id}.jsonl\n"
-    assert (made.parent, made.model, made.mode, len(made.steps)) == (run.id, "openai/other", "native", 1)
+    assert (made.parent, made.model, made.mode, len(made.steps)) == (run.id, "openai/other", "native", 2)
     told = command("replay", "--path", path, "--fork-at", "1", "--json", "--mode", "json", *on(other))
     record = json.loads(told.out)
     assert (told.code, record["parent"], record["mode"]) == (0, run.id, "json")

@@ -19,6 +19,8 @@ from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, 
 from micro_agent.testing.truncation import prompt_tokens
 from micro_agent.traces import TraceStore
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 PAGE = 4096
 SENTENCE = "The committee met again, and the results of the study were discussed at length without a decision. "
 CONTENT: dict[str, Callable[[random.Random], str]] = {

@@ -6,6 +6,8 @@ from micro_agent import MicroAgent, Tool, configure_lm
 from micro_agent.replay import verify
 from micro_agent.testing import ModelServer, call, calls, error, text
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 NO_DOTS = "Invalid 'tools[0].function.name': string does not match pattern. Expected '^[a-zA-Z0-9_-]+$'."
 WORD = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 

@@ -13,6 +13,8 @@ import pytest
 from micro_agent.testing import ModelServer, Received, Reply
 from micro_agent.traces import TraceStore
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 CHILD = Path(__file__).with_name("killed.py")
 _spec = spec_from_file_location("killed", CHILD)
 assert _spec is not None

@@ -9,6 +9,8 @@ from micro_agent import MicroAgent, Run, configure_lm
 from micro_agent.run import Mode
 from micro_agent.testing import ModelServer, call, calls, decision, error, final, text
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 
 def add(a: int, b: int) -> int:
     """Add two numbers."""

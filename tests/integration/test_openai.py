@@ -10,6 +10,8 @@ from micro_agent import MicroAgent, Run, configure_lm
 from micro_agent.run import Mode
 from micro_agent.testing import ModelServer, Reply, call, calls, cut, decision, error, final, malformed, raw, text
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 NO_TOOLS = 'json: unknown field "tools"'
 
 

@@ -12,6 +12,8 @@ from micro_agent.run import Mode
 from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, decision, error, text
 from micro_agent.traces import TraceStore
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 UNABLE = (
     "Unable to generate parser for this template. Automatic parser generation failed: JSON schema error at "
     "#/properties/x: schema must be an object"

@@ -131,13 +131,12 @@ def rendered(asked: lm15.Request) -> dict[str, Any]:
 
 
 def test_what_a_request_may_ask_beside() -> None:
-    config = lm15.Config(
-        response_format={"type": "json_object"},
-        tool_choice=lm15.ToolChoice(mode="none"),
-        extensions={"think": False},
-    )
+    config = lm15.Config(tool_choice=lm15.ToolChoice(mode="none"), extensions={"think": False})
     body = rendered(request(tools=(ADD,), config=config))
-    assert (body["format"], body["think"], "tools" in body, body["stream"]) == ("json", False, False, True)
+    assert (body["think"], "tools" in body, body["stream"]) == (False, False, True)
+    held = lm15.Config(tool_choice=lm15.ToolChoice(mode="none"), response_format={"type": "json_object"})
+    body = rendered(request(tools=(ADD,), config=held))
+    assert (body["format"], len(body["tools"])) == ("json", 1)
     forced = lm15.Config(tool_choice=lm15.ToolChoice(mode="required"))
     assert len(rendered(request(tools=(ADD,), config=forced))["tools"]) == 1
 

@@ -40,8 +40,8 @@ def test_defaults_are_the_documented_ones() -> None:
         "ollama_host": OLLAMA_DEFAULT_URL, "ollama_model": None, "ollama_num_ctx": 8192, "ollama_keep_alive": None,
         "ollama_think": None,
         "litellm_model": None, "compiled_demos_path": Path("opt/plan_demos.json"), "traces_dir": Path("traces"),
-        "micro_agent_log": "warning", "tools_modules": (), "micro_agent_no_builtin_tools": False,
-        "micro_agent_no_required_tools": False,
+        "micro_agent_log": "warning", "micro_agent_finish": "auto", "tools_modules": (),
+        "micro_agent_no_builtin_tools": False, "micro_agent_no_required_tools": False,
     }  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from micro_agent.errors import ConfigurationError, DemosError
 from micro_agent.evaluation.results import read_results
 from micro_agent.testing import ModelServer, Received, Reply
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 OPTIONS = ["optimize", "--tasks", "tasks.yaml", "--n", "16", "--concurrency", "1"]
 
 

@@ -20,6 +20,8 @@ from micro_agent.optimize.store import Kept
 from micro_agent.run import Mode
 from micro_agent.testing import Received, Reply, error, text
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 OTHER: dict[Mode, Mode] = {"native": "json", "json": "native"}
 
 

@@ -5,7 +5,7 @@ from dspy import lm15
 
 from micro_agent import MicroAgent
 from micro_agent.planning.adapter import DecisionAdapter
-from micro_agent.planning.planner import PlanWithTools
+from micro_agent.planning.signature import PlanWithTools
 from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.wires import JsonWire, NativeWire
 

@@ -8,7 +8,7 @@ import dspy
 import pytest
 
 from micro_agent import MicroAgent, Run, configure_lm
-from micro_agent.run import Mode
+from micro_agent.run import Mode, Usage
 from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, decision, error, final, text
 
 NO_TOOLS = "registry.ollama.ai/library/m does not support tools"
@@ -126,7 +126,8 @@ def test_a_price_makes_a_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([text("3", usage=(1000, 500))]) as server:
         lm = configure_lm("openai", "m", server.openai_url)
         run = MicroAgent(tools=[add], lm=lm, rules=[]).ask("?")
-    assert (run.calls[0].cost_usd, run.usage.cost_usd) == (2.0, 2.0)
+    asked = Usage(lm_calls=1, input_tokens=10, output_tokens=5, cost_usd=0.02)
+    assert (run.calls[0].cost_usd, run.steps[-1].usage, run.usage.cost_usd) == (2.0, asked, 2.02)
 
 
 def test_the_request_is_on_record_message_by_message() -> None:

@@ -110,7 +110,7 @@ def test_a_limit_of_the_cost_counts_it(monkeypatch: pytest.MonkeyPatch, most: fl
     with ModelServer([call("sub", {"question": "?"}), text("3"), text("It is 3.")]) as server:
         lm = configure_lm("openai", model="gpt", base_url=server.openai_url)
         tool = sub(MicroAgent([], lm, rules=[]))
-        run = MicroAgent([tool], lm, rules=[], limits=Limits(max_cost=most)).ask("1+2?")
+        run = MicroAgent([tool], lm, rules=[], limits=Limits(max_cost=most), finish="text").ask("1+2?")
     assert run.status == ("completed" if told is None else "stopped")
     assert told is None or told in str(run.error)
     assert run.usage.cost_usd == pytest.approx(0.09 if told is None else 0.06)  # pyright: ignore[reportUnknownMemberType]

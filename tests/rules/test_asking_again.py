@@ -12,7 +12,7 @@ import pytest
 from micro_agent import Limits, MicroAgent, Run, configure_lm
 from micro_agent.rules import BeforeTool, Event, Rule, Verdict, Violation, default_rules
 from micro_agent.rules.asking_again import ASKING, FRUITLESS, IN_A_ROW, Kind, Row
-from micro_agent.run import Mode
+from micro_agent.run import FINISH_ASKED, Mode
 from micro_agent.testing import ModelServer, Reply, ScriptedLM, call, calls, decision, final, text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "asking-again.md"
@@ -146,6 +146,7 @@ def test_of_several_calls_on_the_wire_the_good_ones_run() -> None:
     assert [(step.tool, step.error) for step in run.steps] == [
         ("calculator", None),
         (ASKING["bad_arguments"].marker, "VALIDATION_FAILED"),
+        (FINISH_ASKED, None),
     ]
     assert [message["role"] for message in bodies[1]["messages"][-2:]] == ["tool", "tool"]
 

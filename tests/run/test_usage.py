@@ -3,7 +3,7 @@
 import pytest
 
 from micro_agent.run import WARNING, LMCall, Step, Usage
-from micro_agent.run.usage import NEVER_RAN, add_call, add_tool
+from micro_agent.run.usage import NEVER_RAN, add_call, add_step
 
 
 def test_calls_add_up() -> None:
@@ -22,9 +22,9 @@ def test_a_total_with_one_unknown_part_is_unknown_for_good() -> None:
 
 def test_a_tool_that_ran_counts_with_its_time_whatever_came_of_it() -> None:
     usage = Usage()
-    add_tool(usage, Step(tool="search", call=0, latency_s=2.0))
-    add_tool(usage, Step(tool="search", call=0, latency_s=1.0, ok=False, error="TOOL_TIMEOUT"))
-    add_tool(usage, Step(tool="search", call=0, ok=False, error="INTERRUPTED"))
+    add_step(usage, Step(tool="search", call=0, latency_s=2.0))
+    add_step(usage, Step(tool="search", call=0, latency_s=1.0, ok=False, error="TOOL_TIMEOUT"))
+    add_step(usage, Step(tool="search", call=0, ok=False, error="INTERRUPTED"))
     assert usage == Usage(tool_calls=3, latency_s=3.0)
 
 
@@ -32,8 +32,8 @@ def test_bytes_are_those_of_replies_and_of_what_tools_returned() -> None:
     usage = Usage(recorded_bytes=0)
     add_call(usage, LMCall(reply={"text": "héé", "tool_calls": [{"name": "f", "arguments": {"n": 7}}]}))
     assert usage.recorded_bytes == len("texttool_callsnamefargumentsn") + len("héé".encode()) + 8
-    add_tool(usage, Step(tool="f", call=0, observation=("a\ud83d", None)))
-    add_tool(usage, Step(tool="f", call=0, observation="not run", ok=False, error="NOT_RUN"))
+    add_step(usage, Step(tool="f", call=0, observation=("a\ud83d", None)))
+    add_step(usage, Step(tool="f", call=0, observation="not run", ok=False, error="NOT_RUN"))
     assert usage.recorded_bytes == 42 + len("a\ud83d".encode(errors="surrogatepass")) + 8
 
 
@@ -42,5 +42,5 @@ def test_bytes_are_those_of_replies_and_of_what_tools_returned() -> None:
 )
 def test_what_did_not_run_counts_nothing(step: Step) -> None:
     usage = Usage()
-    add_tool(usage, step)
+    add_step(usage, step)
     assert usage == Usage()

@@ -1,6 +1,7 @@
 """Plays a scenario over a real server on loopback and judges how the run ended."""
 
 import atexit
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from typing import Literal
 from micro_agent import Limits, MicroAgent, Run, configure_lm
 from micro_agent.models.settings import Settings
 from micro_agent.streaming import Ended
-from micro_agent.testing import ModelServer, Received, Reply
+from micro_agent.testing import ModelServer, Received, Reply, text
 from micro_agent.tools import load_tools
 
 from . import what_is_wrong, what_must_not_happen, what_the_loop_meets, what_the_wire_does, where_the_call_is
@@ -59,6 +60,8 @@ class Model:
 
     def __call__(self, request: Received) -> Reply:
         turn = self._turn(request)
+        if request.asks_if_final:
+            return text(json.dumps({"done": turn.call is None}))
         if self.erred and not self.sticky:
             return well(turn)
         bad = self.scenario.says(turn)
@@ -82,7 +85,8 @@ def _observations(request: Received) -> Iterator[str]:
 
 
 def _of_the_loop(content: str) -> bool:
-    return content.startswith(("Tool [", "Policy: ", "Format: ", "Note: "))
+    own = ("Tool [", "Policy: ", "Format: ", "Note: ", "Is that your final answer?", "Then go on.")
+    return content.startswith(own)
 
 
 _PARTS = (where_the_call_is, what_is_wrong, what_the_wire_does, what_the_loop_meets, what_must_not_happen)

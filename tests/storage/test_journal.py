@@ -496,7 +496,7 @@ soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
 try:
     for number in range(1000):
-        journal.replied(LMCall(reply={"text": "x" * 1000}))
+        journal.replied(LMCall(reply={"text": "x" * 1200}))
 except StorageError as error:
     print(number, error)
 try:

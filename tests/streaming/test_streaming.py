@@ -19,6 +19,8 @@ from micro_agent.streaming import AnswerFilter, AnswerText, Ended, Started, Step
 from micro_agent.testing import ModelServer, Reply, ScriptedLM, call, decision, final, text
 from micro_agent.traces import TraceStore
 
+pytestmark = pytest.mark.usefixtures("prose_is_final")
+
 ANSWER = 'It is 3, as one could have "known" – really.\nEnd.'
 
 

@@ -10,6 +10,7 @@ from micro_agent.context.views import view_of
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
     CONTEXT_TRIMMED,
+    FINISH_ASKED,
     MARKERS,
     REPETITION,
     SELF_CORRECTION,
@@ -94,7 +95,7 @@ def test_the_schema_of_a_decision_holds_names_and_arguments(value: dict[str, Any
     assert Draft202012Validator(schema).is_valid(value) is fits  # pyright: ignore[reportUnknownMemberType]
 
 
-@pytest.mark.parametrize("marker", sorted(MARKERS - {CONFIRMATION_REQUIRED, VALIDATION_ERROR}))
+@pytest.mark.parametrize("marker", sorted(MARKERS - {CONFIRMATION_REQUIRED, VALIDATION_ERROR, FINISH_ASKED}))
 def test_a_word_of_the_loop_says_what_kind_it_is(marker: str) -> None:
     said = shown({"tool": marker, "observation": "Look."})
     prefix = (

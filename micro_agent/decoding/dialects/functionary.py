@@ -21,4 +21,4 @@ def read(source: Source) -> Decision | None:
     if said is None or not said["answer"].strip():
         return found
     answer = said["answer"].strip()
-    return Final(answer, [repair("dialect:functionary", said[0], answer)])
+    return Final(answer, [repair("dialect:functionary", said[0], answer)], prose=True)

@@ -30,4 +30,4 @@ def read(source: Source) -> Decision | None:
         return found
     said = next(iter(marks(source, _ALL)), None)
     answer = said["answer"].strip() if said else ""
-    return Final(answer, [repair("dialect:functionary_v2", source.text, answer)]) if answer else None
+    return Final(answer, [repair("dialect:functionary_v2", source.text, answer)], prose=True) if answer else None

@@ -94,7 +94,11 @@ def decided(
     decision = _judged(shapes, source, span, fault, unfinished)
     if decision is None or isinstance(decision, DecodeError):
         unmeant = decision is not None and decision.reason in ("unknown_tool", "malformed") and not source.cut_off
-        return Final(source.text) if unmeant and is_example(source.text, span, source.offer.names or ()) else decision
+        return (
+            Final(source.text, prose=True)
+            if unmeant and is_example(source.text, span, source.offer.names or ())
+            else decision
+        )
     if isinstance(decision, ToolCalls):
         if is_spoken_of(source.text, span):
             return spoken(source)
@@ -120,7 +124,7 @@ def spoken(source: Source) -> Final | DecodeError:
     """The whole text as the answer, since the calls in it are only spoken of."""
     if source.cut_off:
         return error("cut_off", "An answer that speaks of a call and was cut off by the token limit.", source.offer)
-    return Final(source.text)
+    return Final(source.text, prose=True)
 
 
 def _judged(

@@ -1,0 +1,107 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""Asking a model whether what it said is its final answer: one short request, which no call can answer.
+
+It is the request before it and the reply to that, as they stand, with the question behind them: a server computes only
+what is new. Where the next request goes on, it has other words in the question's place.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dspy
+from dspy.lm15 import Request, Response, ToolChoice
+
+from micro_agent.context import Window
+from micro_agent.context.views import view_of
+from micro_agent.decoding import ModelReply, ToolCalls
+from micro_agent.decoding.clearing.thinking import without_thinking
+from micro_agent.effects import Asked, Failure
+from micro_agent.models.failures import refuses_schema
+from micro_agent.models.identity import traits_of
+from micro_agent.models.reply import answered_by, reply_of, usage_of
+from micro_agent.planning.adapter import DecisionAdapter
+from micro_agent.run import FINISH_ASKED, LMCall, Run, Step, Usage
+from micro_agent.run.finishing import FORMAT, QUESTION
+from micro_agent.run.usage import add_call
+from micro_agent.wires import SETTINGS
+from micro_agent.wires.turns import turns_of
+
+_DONE = re.compile(r"""["']?\bdone["']?\s*[:=]\s*["']?(true|false)\b""", re.IGNORECASE)
+_REFUSES = (400, 422, 501)
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """What is needed to ask it about one reply."""
+
+    lm: dspy.LM
+    adapter: DecisionAdapter
+    window: Window
+    settings: Mapping[str, Any]
+    context: Callable[[], Any]
+    """The block in which the model is asked."""
+    cost: Callable[[LMCall], float | None]
+
+    def ask(self, run: Run) -> Asked | Failure:
+        """Ask once, or say why the question does not fit. Raises what DSPy raises when the model cannot be asked."""
+        while True:
+            if isinstance(request := self._request(run), Failure):
+                return request
+            try:
+                with self.context(), dspy.context(send_stream=None):
+                    return self._asked(self.lm(request))
+            except dspy.LMError as error:
+                self._give_way(error)
+
+    async def aask(self, run: Run) -> Asked | Failure:
+        """The same, awaited."""
+        while True:
+            if isinstance(request := self._request(run), Failure):
+                return request
+            try:
+                with self.context(), dspy.context(send_stream=None):
+                    return self._asked(await self.lm.acall(request))
+            except dspy.LMError as error:
+                self._give_way(error)
+
+    def _request(self, run: Run) -> Request | Failure:
+        step = Step(tool=FINISH_ASKED, observation=QUESTION, call=len(run.calls) - 1)
+        if self.window.fit(run, self.adapter.page) is not None or not self.window.takes(view_of(step, run)):
+            told = "the question whether the answer is final does not fit into the context"
+            return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": told, "retries": 0}, "stopped")
+        adapter, format_ = self.adapter, None if traits_of(self.lm).plain_questions else FORMAT
+        held = {**self.settings, **self.window.bounded({}, self.settings)}
+        sampling = {key: held[key] for key in SETTINGS if held.get(key) is not None}
+        config = adapter.wire.config(sampling, format_)
+        if adapter.tools and format_ is not None:
+            config = replace(config, tool_choice=ToolChoice("none"))
+        messages = (*adapter.page.messages, *turns_of(adapter.wire, [view_of(step, run)]))
+        return Request(
+            model=self.lm.model, system=adapter.page.system, messages=messages, tools=adapter.tools, config=config
+        )
+
+    def _give_way(self, error: dspy.LMError) -> None:
+        """Ask without a schema from now on, where the server may have refused the request for it. Else raises."""
+        traits = traits_of(self.lm)
+        refused = getattr(error, "status", None) in _REFUSES or refuses_schema(error)
+        if traits.plain_questions or not refused:
+            raise error
+        traits.plain_questions = True
+
+    def _asked(self, response: Response) -> Asked:
+        reply, (given, made), usage = reply_of(response), usage_of(response), Usage()
+        call = LMCall(reply=reply.as_dict(), input_tokens=given, output_tokens=made, model=answered_by(response))
+        call.cost_usd = self.cost(call)
+        add_call(usage, call)
+        return Asked(said_done(reply, self.adapter), reply.text, usage)
+
+
+def said_done(reply: ModelReply, adapter: DecisionAdapter) -> bool | None:
+    """What a reply says to `QUESTION`: a call in its place says that the model is not done. It is never run."""
+    text = without_thinking(reply.text)
+    said = {word.lower() for word in _DONE.findall(text)} or {text.strip().lower()} & {"true", "false"}
+    if len(said) == 1:
+        return said == {"true"}
+    return False if not said and isinstance(adapter.read(reply), ToolCalls) else None
