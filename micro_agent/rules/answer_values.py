@@ -16,7 +16,7 @@ _WORDS = [
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 ]  # fmt: skip
 _LARGER = "thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|trillion"
-_SCALES = {"thousand": 3, "k": 3, "million": 6, "billion": 9, "trillion": 12}
+_SCALES = {"thousand": 3, "k": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "萬": 4, "亿": 8, "億": 8}
 
 # int() refuses more than 4300 digits, and no answer needs them.
 _MAX_DIGITS = 4000
@@ -29,7 +29,8 @@ _NUMBER = re.compile(
     rf"|(?P<sign>{_SIGN})?(?P<currency>[$€£¥] ?-?)?(?<![A-Za-z\d])(?<!\d[.,])"
     rf"(?P<digits>\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,'’_]\d+)*|\.\d+)"
     r"(?:(?P<exponent>[eE][+-]?\d{1,3})|\s?[×x*·]\s?10(?:\^|\*\*)\(?(?P<power>-?\d{1,3})|(?:\^|\*\*)\(?(?P<raised>-?\d{1,3}))?"
-    r"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?P<scale>thousand|million|billion|trillion|k)\b)?"
+    r"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))"
+    r"|\s?(?P<scale>(?:thousand|million|billion|trillion|k)\b|[万萬亿億]))?"
 )
 _WORD = rf"(?:{'|'.join(_WORDS)}|{_LARGER})\b"
 _NUMBER_WORDS = re.compile(

@@ -1,7 +1,8 @@
 """Required tools: a question that implies arithmetic or the clock is answered with the tool, not from memory.
 
 Before the run finishes, each tool that the question implies (`implied`) and that the agent has must have been used,
-unless the answer tells what a tool of the user's own gave. A value that the model leaves out of its answer is appended.
+unless the answer tells what a tool of the user's own gave. An answer that states another number than the calculator
+gave is asked about once. A value that the model leaves out of its answer is appended.
 """
 
 from collections.abc import Iterable
@@ -11,11 +12,14 @@ from typing import Any, cast
 
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
 from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
+from micro_agent.rules.other_values import other_value
 from micro_agent.rules.own_values import moment_told, number_of, number_told
+from micro_agent.rules.question import question_in
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Rule, Verdict, Violation
 from micro_agent.rules.words import Words, words
 from micro_agent.run import POLICY_VIOLATION, Run, Step
 from micro_agent.run.usage import NEVER_RAN
+from micro_agent.text.encoding import as_json
 
 __all__ = ["check", "holds_last_value", "implied", "last_observation", "with_words"]
 
@@ -29,6 +33,7 @@ _MISSING = {
     '{"expression": "2*(3+5)"}, before you answer.',
     NOW: 'this question needs the now tool. Call now, for example {"timezone": "utc"}, before you answer.',
 }
+_GAVE = "the calculator gave "
 _BUILT_IN = frozenset({CALCULATOR, NOW})
 _ARGUMENTS = {CALCULATOR: '{"expression": "<the arithmetic>"}', NOW: '{"timezone": "utc"}'}
 
@@ -51,7 +56,7 @@ def with_words(path: str | Path) -> Rule:
 
 
 def check(run: Run, event: Event, language: Words | None = None) -> Verdict | None:
-    """Refuse to finish without the implied tools; append their last value when the answer leaves it out.
+    """Refuse to finish without the implied tools, or with another value; append their last one when it is left out.
 
     Args:
         run: The run so far.
@@ -60,14 +65,27 @@ def check(run: Run, event: Event, language: Words | None = None) -> Verdict | No
     """
     if not isinstance(event, BeforeFinish) or event.tools.isdisjoint(_ARGUMENTS):
         return None
-    required = implied(run.question, language) & event.tools
+    required = implied(question_in(run), language) & event.tools
     # The clock first: what is computed from it comes after.
     for tool in (NOW, CALCULATOR):
         if tool in required and not _used(run.steps, tool) and not _told_by_another(run, tool, event.answer, language):
             return Violation(_missing(run, tool), wants=tool)
+    if CALCULATOR in required and (told := _another_value(run, event.answer)) is not None:
+        return Violation(told)
     left_out = [_left_out(run, tool, event.answer, language) for tool in (CALCULATOR, NOW) if tool in required]
     answer = " ".join(text for text in (event.answer if event.answer.strip() else "", *left_out) if text)
     return Amend(answer) if any(left_out) else None
+
+
+def _another_value(run: Run, answer: str) -> str | None:
+    """What is said, once, of an answer that states another number than the calculator gave."""
+    made = [step for step in run.steps if step.tool == CALCULATOR and step.ok]
+    computed = [value for step in made if (value := number_of(step.observation)) is not None]
+    other = other_value(run.question, answer, computed, [as_json(step.args) for step in made])
+    if other is None or any(str(step.observation).startswith(_GAVE) for step in run.steps):
+        return None
+    said = f"{_GAVE}{computed[-1]!r}, and your answer says {float(other):.15g}"
+    return f"{said}. Answer again, with the value that is right."
 
 
 def _told_by_another(run: Run, tool: str, answer: str, language: Words | None) -> bool:
@@ -75,7 +93,7 @@ def _told_by_another(run: Run, tool: str, answer: str, language: Words | None) -
 
     What is counted from the present is one value: a number, or a moment that was computed.
     """
-    either = implied(run.question, language) >= _BUILT_IN
+    either = implied(question_in(run), language) >= _BUILT_IN
     if (tool == CALCULATOR or either) and number_told(run, answer, but=_BUILT_IN):
         return True
     return (tool == NOW or either) and moment_told(run, answer, but=_BUILT_IN, computed=tool == CALCULATOR)
@@ -119,7 +137,7 @@ def _left_out(run: Run, tool: str, answer: str, language: Words | None = None) -
         return "" if value is None or holds_number(answer, value) else f"(calculator: {value!r})"
     seen = _seen(last)
     moment = _moment(seen)
-    if moment is None or _moment_in(answer, moment, run.question, language) or _unix_in(answer, seen.get("unix")):
+    if moment is None or _moment_in(answer, moment, question_in(run), language) or _unix_in(answer, seen.get("unix")):
         return ""
     return f"(now: {moment:%Y-%m-%d %H:%M} {_zone(seen, moment)})"
 

@@ -485,9 +485,12 @@ def test_both_values_are_appended() -> None:
 
 @given(st.text(), st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_the_value_is_in_the_answer_in_the_end(answer: str, value: float) -> None:
-    verdict = finish(SUM, answer, computed(value))
+    verdict, steps = finish(SUM, answer, computed(value)), [computed(value)]
+    if isinstance(verdict, Violation):  # another value: that is asked about once
+        steps.append(Step(tool=POLICY_VIOLATION, args={"answer": answer}, observation=verdict.text, ok=False))
+        verdict = finish(SUM, answer, *steps)
     final = verdict.answer if isinstance(verdict, Amend) else answer
-    assert finish(SUM, final, computed(value)) is None
+    assert finish(SUM, final, *steps) is None
 
 
 def own(observation: object, *, tool: str = "convert_miles", ok: bool = True, **args: object) -> Step:
