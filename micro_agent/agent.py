@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 
 from micro_agent.cancel import Cancel
+from micro_agent.demos import instructions
 from micro_agent.effects import Approval
 from micro_agent.files.known_secrets import remember_model
 from micro_agent.models import configure_lm
@@ -18,6 +19,7 @@ from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planning.given_demos import given_demos
 from micro_agent.planning.signature import PlanWithTools, compiling
 from micro_agent.program.module import Program
+from micro_agent.program.signature import AgentSignature
 from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
@@ -34,6 +36,7 @@ class MicroAgent(Program):
     """An agent. Safe to share between threads and tasks: all that changes during a run belongs to the run.
 
     Args:
+        signature_or_tools: ``signature`` or ``tools``, whichever it is.
         tools: `Tool` objects, ``dspy.Tool`` objects or plain typed functions. ``None``: the built-in tools and plugins.
         lm: The model, or its name (``"ollama_chat/…"``). ``None``: DSPy's, if it has one, else that of `configure_lm`.
         mode: ``native`` tool calls, ``json`` decisions, or ``auto``: what suits the provider.
@@ -46,36 +49,45 @@ class MicroAgent(Program):
             ``all`` (approved unseen), or a function that takes the question and returns an `Approval`.
         settings: Prices, paths and bounds; ``None`` reads the environment.
         system: A task or persona, added to the instructions in the system prompt; it is kept in each run's record.
-        finish: Whether prose is the answer (``text``) or the model is asked first (``ask``); ``auto``: by the server.
+        finish: Whether prose is the answer (``text``), the model is asked first (``ask``), or outputs come in a call
+            (``call``); ``auto``: in a call where they are not one text, else what suits the server.
+        signature: A ``dspy.Signature`` or its string, such as ``"document, question -> answer: str, sure: bool"``.
     """
 
     def __init__(
-        self, tools: Any = None, lm: dspy.LM | str | None = None, mode: Wanted = "auto",
+        self, signature_or_tools: Any = None, /, lm: dspy.LM | str | None = None, mode: Wanted = "auto",
         rules: Sequence[Rule] | None = None, limits: Limits | None = None,
         traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
         confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
-        finish: WantedFinish = "auto",
+        finish: WantedFinish = "auto", signature: str | type[dspy.Signature] | None = None, tools: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
-        shots = given_demos(demos, settings)
+        signature, tools = given.signature_and_tools(signature_or_tools, signature, tools)
+        self.signature, known = AgentSignature.of(signature), toolset(tools)
+        wanted = given.finish(finish, settings, typed=self.signature.is_typed)
+        outputs = self.signature.outputs(wanted, known)
+        shots = given_demos(demos, settings, typed=outputs.submit is not None)
         self._setup = Setup(
-            toolset(tools), given.mode(mode), given.rules(rules), given.limits(limits) or Limits(),
-            given.traces(traces), given.confirm(confirm), settings, shots, system, given.finish(finish, settings),
+            known, given.mode(mode), given.rules(rules), given.limits(limits) or Limits(), given.traces(traces),
+            given.confirm(confirm), settings, shots, "\n\n".join(filter(None, (self.signature.task, system))) or None,
+            wanted, outputs,
         )  # fmt: skip
         compiled, self.lm = shots.compiled, given.lm(lm, settings)
         for known in filter(None, (self.lm, dspy.settings.lm)):
             remember_model(known.kwargs)  # before a journal is read that may have its key in it
-        self.plan = dspy.Predict(PlanWithTools.with_instructions(compiled.instructions or PlanWithTools.instructions))
+        told = compiled.instructions or instructions(typed=outputs.submit is not None)
+        self.plan = dspy.Predict(PlanWithTools.with_instructions(told))
         self.plan.demos = [demo.plain() for demo in compiled.demos]
 
     @module_call
     def ask(
-        self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
-        on_step: OnStep | None = None, cancel: Cancel | None = None,
+        self, question: str | None = None, *, limits: Limits | None = None, on_event: OnEvent | None = None,
+        on_step: OnStep | None = None, cancel: Cancel | None = None, **inputs: Any,
     ) -> Run:  # fmt: skip
-        """Answer a question. What a model, tool or server does never raises: ``run.status`` and ``run.error`` say it.
+        """Answer a question, or do what the signature says with ``inputs``.
 
+        What a model, tool or server does never raises: ``run.status`` and ``run.error`` say it.
         ``on_step`` is called with each step, ``on_event`` with each `StreamEvent` (the wire then streams); ``cancel``
         ends the run when it is set.
 
@@ -83,25 +95,30 @@ class MicroAgent(Program):
             ConfigurationError: There is no model to ask.
             StorageError: The run cannot be written down; nothing was done.
             RunInterrupted: Ctrl-C; the run is on record.
+            TypeError: The inputs are not those of the signature.
         """
-        return drive(self._session(question, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
+        run = self._begun(question, inputs)
+        return drive(self._session(run, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
 
     @module_call
     async def aask(
-        self, question: str, *, limits: Limits | None = None, on_event: OnEvent | None = None,
-        cancel: Cancel | None = None,
+        self, question: str | None = None, *, limits: Limits | None = None, on_event: OnEvent | None = None,
+        cancel: Cancel | None = None, **inputs: Any,
     ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
-        return await adrive(await self._asession(question, limits=limits, emit=on_event, cancel=cancel))
+        run = self._begun(question, inputs)
+        return await adrive(await self._asession(run, limits=limits, emit=on_event, cancel=cancel))
 
-    def stream(self, question: str, *, limits: Limits | None = None) -> Iterator[StreamEvent]:
+    def stream(self, question: str | None = None, *, limits: Limits | None = None,
+               **inputs: Any) -> Iterator[StreamEvent]:  # fmt: skip
         """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
         cancel = Cancel()
-        return stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel), cancel)
+        return stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel, **inputs), cancel)
 
-    def astream(self, question: str, *, limits: Limits | None = None) -> AsyncIterator[StreamEvent]:
+    def astream(self, question: str | None = None, *, limits: Limits | None = None,
+                **inputs: Any) -> AsyncIterator[StreamEvent]:  # fmt: skip
         """`stream`, awaited."""
-        return astream(lambda emit: self.aask(question, limits=limits, on_event=emit))
+        return astream(lambda emit: self.aask(question, limits=limits, on_event=emit, **inputs))
 
     @module_call
     def resume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
@@ -121,13 +138,12 @@ class MicroAgent(Program):
         """`resume`, awaited, with its events."""
         return await adrive(self._setup.resumed(self.plan, self._model, run, decision, emit=on_event, cancel=cancel))
 
-    def _session(self, question: str, lm: Any = None, *, limits: Limits | None = None, **options: Any) -> Session:
-        held, run = given.limits(limits), Run(question=question)
-        return self._setup.session(self.plan, lm or self._model(), run, limits=held, **options)
+    def _session(self, run: Run, lm: Any = None, *, limits: Limits | None = None, **options: Any) -> Session:
+        return self._setup.session(self.plan, lm or self._model(), run, limits=given.limits(limits), **options)
 
-    async def _asession(self, question: str, **options: Any) -> Session:
+    async def _asession(self, run: Run, **options: Any) -> Session:
         await asked_beforehand(lm := self._model())
-        return self._session(question, lm, **options)
+        return self._session(run, lm, **options)
 
     def _model(self, resumed: Run | None = None) -> Any:
         """The model of one run. While an optimizer compiles, its own is the one to ask."""

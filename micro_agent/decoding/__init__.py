@@ -16,6 +16,7 @@ from micro_agent.decoding.decision import (
 )
 from micro_agent.decoding.fitting import fitted
 from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.submitted import as_asked, with_outputs
 
 __all__ = [
     "Decision",
@@ -33,8 +34,9 @@ __all__ = [
 
 
 def decode(
-    reply: ModelReply, tools: Sequence[ToolSpec] | None, *, native: bool = False, coerce: bool = True
-) -> Decision:
+    reply: ModelReply, tools: Sequence[ToolSpec] | None, *, native: bool = False, coerce: bool = True,
+    submit: ToolSpec | None = None,
+) -> Decision:  # fmt: skip
     """Read a reply: its native calls if it has any, else the decision in its text.
 
     Args:
@@ -44,12 +46,15 @@ def decode(
         native: Whether they stand on the wire as such: an error then asks for a call there, else for a JSON object.
         coerce: Whether arguments that do not fit their schema are brought to it where one reading is possible, with a
             repair for each. The loop does without: `micro_agent.tools.prepare` does it there, and says so in the step.
+        submit: The tool whose arguments are the outputs of an answer that has a schema. Outputs in the text are a call
+            of it; prose is an error.
 
     Returns:
         Calls, a final answer, or an error.
     """
-    offer = Offer(tools, native=native)
-    decision = clean(reply, offer) or _read(reply, offer)
+    known = tools if submit is None or tools is None else [*tools, submit]
+    offer = Offer(known, native=native, submit=submit)
+    decision = as_asked(reply, offer) or with_outputs(clean(reply, offer) or _read(reply, offer), reply, offer)
     return fitted(decision, offer) if coerce else decision
 
 

@@ -2,10 +2,22 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
-from micro_agent.decoding.decision import Decision, ToolCall, ToolCalls
+from micro_agent.decoding.decision import Decision, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.repair.strict import repair
+from micro_agent.tools import Tool
+from micro_agent.tools.arguments import Accepted
+from micro_agent.tools.outputs import check_outputs
+
+
+def outputs_fitted(decision: Decision, submit: Tool | None) -> list[Repair]:
+    """What is done to the outputs that a decision gives, if it does, so that they fit."""
+    if submit is None or not isinstance(decision, ToolCalls) or [one.name for one in decision.calls] != [submit.name]:
+        return []
+    checked = check_outputs(submit, decision.calls[0].args)
+    return _told(checked.coercions) if isinstance(checked, Accepted) else []
 
 
 def fitted(decision: Decision, offer: Offer) -> Decision:
@@ -20,5 +32,9 @@ def fitted(decision: Decision, offer: Offer) -> Decision:
     for call in decision.calls:
         args, coercions = offer.coerced(call.name, call.args)
         calls.append(replace(call, args=args))
-        repairs += [repair(one["kind"], json.dumps(one["from"]), json.dumps(one["to"])) for one in coercions]
+        repairs += _told(coercions)
     return ToolCalls(calls, repairs)
+
+
+def _told(coercions: list[dict[str, Any]]) -> list[Repair]:
+    return [repair(one["kind"], json.dumps(one["from"]), json.dumps(one["to"])) for one in coercions]

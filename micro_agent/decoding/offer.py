@@ -31,6 +31,8 @@ class Offer:
     """How much more processor time that may take."""
     native: bool = False
     """Whether the tools stand on the wire: an error then asks for a call there and not for an object in the text."""
+    submit: ToolSpec | None = None
+    """The tool that takes the outputs of an answer, where that has a schema; it is one of ``tools``."""
     lookups: int = 2
     """How many more names are compared with all tools' names, letter by letter, to show the closest."""
 

@@ -53,7 +53,8 @@ def settle(shapes: Sequence[Shape], offer: Offer) -> ToolCalls | Final | DecodeE
 
 def error(reason: Reason, seen: str, offer: Offer, name: str | None = None) -> DecodeError:
     """A `DecodeError` that shows the form, with the tool of this name as the example."""
-    return DecodeError(reason, seen, expected(reason, offer.names, offer.tool(name), native=offer.native))
+    form = expected(reason, offer.names, offer.tool(name), native=offer.native, submit=offer.submit)
+    return DecodeError(reason, seen, form)
 
 
 def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:

@@ -18,6 +18,7 @@ from micro_agent.tools import Tool
 from micro_agent.tools.faults import find_faults
 from micro_agent.tools.sample import sample
 
+_FINAL = '{"final": {"answer": "<your answer>"}}'
 MAX_BYTES = 16 * 1024 * 1024
 """Of a file of demos; what is longer is cut off there, and then damaged."""
 
@@ -96,9 +97,9 @@ def _prompts() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("planner_prompts.toml").read_text(encoding="utf-8"))
 
 
-def instructions() -> str:
-    """The text that opens the system prompt in both modes."""
-    return _prompts()["instructions"].strip()
+def instructions(*, typed: bool = False) -> str:
+    """The text that opens the system prompt in both modes; ``typed``: of an agent whose answer is not just a text."""
+    return _prompts()["typed_instructions" if typed else "instructions"].strip()
 
 
 def with_system(instructions: str, system: str | None) -> str:
@@ -106,9 +107,9 @@ def with_system(instructions: str, system: str | None) -> str:
     return f"{instructions}\n\n{system}" if system else instructions
 
 
-def json_form() -> str:
-    """The text that tells a model in JSON mode what a decision looks like."""
-    return _prompts()["json_form"].strip()
+def json_form(final: str | None = None) -> str:
+    """The text that tells a model in JSON mode what a decision looks like; ``final``: the form of an answer."""
+    return _prompts()["json_form"].strip().replace("{final}", final or _FINAL)
 
 
 def default_demos(tools: Iterable[Tool]) -> list[dict[str, Any]]:

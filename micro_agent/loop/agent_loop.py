@@ -11,8 +11,8 @@ from typing import Any
 from micro_agent.decoding import ToolCall
 from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
 from micro_agent.loop.beside import beside
-from micro_agent.loop.finishing import finished_by, is_asked, step_of
-from micro_agent.loop.unsettled import unanswered, unsettled
+from micro_agent.loop.finishing import Given, finish, given_in, is_asked, not_submitted, step_of
+from micro_agent.loop.unsettled import said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
@@ -20,6 +20,7 @@ from micro_agent.rules.verdict import Event, Verdict, asked_of, marker_of
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
+from micro_agent.tools.outputs import PLAIN, Outputs
 
 _WEIGHT = (Stop, Violation, Hint, Warn, Amend)
 _Steps = Generator[Effect, Answer, None]
@@ -33,6 +34,7 @@ class AgentLoop:
     tools: Mapping[str, Tool]
     rules: Sequence[Rule]
     limits: Limits
+    outputs: Outputs = PLAIN
 
     def effects(self) -> _Steps:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
@@ -40,14 +42,15 @@ class AgentLoop:
         while run.status == "running":
             call = unsettled(run)
             if call is not None and call.error is not None:
-                self._unreadable(call.error)
-            elif call is not None and call.decision is not None and "final" in call.decision:
-                yield from self._finish(call, call.decision["final"])
+                reason = call.error["reason"]
+                self._against(ASKING[reason], {"reason": reason}, asked(run, call.error))
+            elif call is not None and (given := given_in(call, self.outputs)) is not None:
+                yield from self._finish(given)
             elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
                 self._stop(verdict)
             elif call is not None:
                 yield from self._call(next(unanswered(run)))
-            else:
+            elif not self._told(self._verdict(BeforePlan())):
                 answer = yield Plan(run)
                 if isinstance(answer, LMCall):
                     run.calls.append(answer)
@@ -58,7 +61,8 @@ class AgentLoop:
                     self._fail(answer)
 
     def _call(self, call: ToolCall) -> _Steps:
-        ready = prepare(self.tools, call, native=self.run.mode != "json")
+        native = self.run.mode != "json"
+        ready = not_submitted(self.outputs, call, native=native) or prepare(self.tools, call, native=native)
         if isinstance(ready, Refused):
             return self._refuse(row_with(ready.error), call, ready.observation)
         verdict = self._verdict(BeforeTool(ready.tool.name, ready.args))
@@ -90,11 +94,16 @@ class AgentLoop:
         step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
         step.result, step.usage = outcome.result, outcome.usage
         add_step(self.run.usage, step)
-        verdict = self._verdict(AfterStep(step, frozenset(self.tools)))
-        if isinstance(verdict, Stop | Hint | Warn | Violation):
-            self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
+        self._told(self._verdict(AfterStep(step, frozenset(self.tools))))
+
+    def _told(self, verdict: Verdict | None) -> bool:
+        """Whether a rule had a word that was not said since the last reply; it is a step now, or the end as well."""
+        if not isinstance(verdict, Stop | Hint | Warn | Violation) or said_already(self.run, verdict.text):
+            return False
+        self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
         if isinstance(verdict, Stop):
             self._stop(verdict)
+        return True
 
     def _verdict(self, event: Event) -> Verdict | None:
         return next(iter(self._verdicts(event)), None)
@@ -104,17 +113,17 @@ class AgentLoop:
         verdicts = [verdict for rule in self.rules if (verdict := asked_of(rule, self.run, event)) is not None]
         return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
 
-    def _finish(self, call: LMCall, answer: str) -> _Steps:
-        verdicts = self._verdicts(BeforeFinish(answer, frozenset(self.tools)))
+    def _finish(self, given: Given) -> _Steps:
+        verdicts = self._verdicts(BeforeFinish(given.text, frozenset(self.tools), given.outputs))
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
-            wants = {"wants": verdict.wants} if verdict.wants else {}
-            return self._against(ASKING["answer_against_rule"], {"answer": answer, **wants}, verdict.text)
+            told = {**given.told, **({"wants": verdict.wants} if verdict.wants else {})}
+            return self._against(ASKING["answer_against_rule"], told, verdict.text, given.call and given.call.call_id)
         if isinstance(verdict, Stop):
             return self._stop(verdict)
-        if is_asked(self.run, call, self.tools, self.limits):
+        if is_asked(self.run, self.tools, self.limits):
             asked = yield Plan(self.run, final=True)
-            if (step := step_of(answer, asked, len(self.run.calls) - 1)) is None:
+            if (step := step_of(given.text, asked, len(self.run.calls) - 1)) is None:
                 return self._fail(asked)
             self.run.steps.append(step)
             add_step(self.run.usage, step)
@@ -122,14 +131,8 @@ class AgentLoop:
                 return None
         if isinstance(verdict, Warn):
             self._step(WARNING, {}, verdict.text)
-        self.run.finished_by = finished_by(self.run, call)
         amended = [verdict.answer for verdict in verdicts if isinstance(verdict, Amend)]
-        self.run.answer, self.run.model_answer = [answer, *amended][-1], answer
-        self.run.status, self.run.termination_reason = "completed", "final"
-        return None
-
-    def _unreadable(self, error: Mapping[str, Any]) -> None:
-        self._against(ASKING[error["reason"]], {"reason": error["reason"]}, asked(self.run, error))
+        return finish(self.run, given, self.outputs.text, amended)
 
     def _refuse(self, row: Row, call: ToolCall, observation: Any) -> None:
         self._against(row, {"tool": call.name, "args": call.args}, observation, call.call_id)

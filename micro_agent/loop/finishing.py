@@ -1,17 +1,24 @@
-"""Whether the text of a reply is the run's answer, or the model is asked first if it is done.
+"""What the model gives as its answer, and whether it is one, or the model is asked first if it is done.
 
 A weak model says what it is going to do and stops there. No list of phrases tells that from an answer, in any language;
 the model does, when it is asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from micro_agent.decoding import ToolCall
 from micro_agent.effects import Answer, Asked, Failure
 from micro_agent.rules import BeforePlan
 from micro_agent.rules.limits import Limits
 from micro_agent.run import FINISH_ASKED, FinishedBy, LMCall, Run, Step
 from micro_agent.run.finishing import stands
-from micro_agent.tools import Tool
+from micro_agent.text.encoding import as_json
+from micro_agent.tools import Refused, Tool
+from micro_agent.tools.arguments import Accepted, Faults, refusal
+from micro_agent.tools.form import final_form
+from micro_agent.tools.outputs import Outputs, check_outputs
 
 MOST = 2
 """So often a run is asked at most. After that its prose is its answer."""
@@ -21,7 +28,60 @@ DONE = "The answer stands."
 _ENDING = ("cancelled", "storage_error")
 
 
-def is_asked(run: Run, call: LMCall, tools: Mapping[str, Tool], limits: Limits) -> bool:
+_MAX_FORM = 200
+_BESIDE = "It was called beside other calls, before their results were known. Call it alone, with what they gave."
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the model gave as its answer: outputs by name, and the call that gave them, if one did."""
+
+    outputs: dict[str, Any]
+    call: ToolCall | None = None
+
+    @property
+    def text(self) -> str:
+        """The one text, or all outputs as JSON."""
+        only = next(iter(self.outputs.values())) if len(self.outputs) == 1 else None
+        return only if isinstance(only, str) else as_json(self.outputs)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The arguments of a step which says that it was not taken."""
+        return {"answer": self.text} if self.call is None else {"tool": self.call.name, "args": self.call.args}
+
+    def amended(self, text: str) -> dict[str, Any]:
+        """The outputs with another text; the same where they are not one text alone."""
+        [(name, given), *others] = self.outputs.items()
+        return self.outputs if others or not isinstance(given, str) else {name: text}
+
+
+def given_in(reply: LMCall, outputs: Outputs) -> Given | None:
+    """What a reply gives as the answer: its text, or the outputs in the one call that it makes, if they are right."""
+    decision = reply.decision or {}
+    if "final" in decision:
+        return Given({outputs.text or "answer": decision["final"]})
+    calls = decision.get("tool_calls", ())
+    if outputs.submit is None or [call["name"] for call in calls] != [outputs.submit.name]:
+        return None
+    checked = check_outputs(outputs.submit, calls[0]["args"])
+    return Given(checked.args, ToolCall(**calls[0])) if isinstance(checked, Accepted) else None
+
+
+def not_submitted(outputs: Outputs, call: ToolCall, *, native: bool) -> Refused | None:
+    """Why a call which gives outputs does not end the run; ``None`` for one of another tool."""
+    submit = outputs.submit
+    if submit is None or call.name != submit.name:
+        return None
+    checked = check_outputs(submit, call.args)
+    told: dict[str, Any] = {"error": "VALIDATION_FAILED", "message": _BESIDE}
+    if isinstance(checked, Faults):
+        form = {} if native else {"expected": f"Reply with {final_form(submit.parameters, _MAX_FORM)}"}
+        told = refusal(submit, checked) | form
+    return Refused(call.name, call.args, call.call_id, told, "VALIDATION_FAILED")
+
+
+def is_asked(run: Run, tools: Mapping[str, Tool], limits: Limits) -> bool:
     """Whether the model is asked if the answer in its last reply is final.
 
     Prose is asked about, in JSON mode also a ``final`` before any tool ran; not where there is no tool to go on with,
@@ -31,7 +91,7 @@ def is_asked(run: Run, call: LMCall, tools: Mapping[str, Tool], limits: Limits) 
         return False
     early = run.mode == "json" and not any(step.is_tool for step in run.steps)
     asked = sum(step.tool == FINISH_ASKED for step in run.steps)
-    return (call.prose or early) and asked < MOST and limits.check(run, BeforePlan()) is None
+    return (run.calls[-1].prose or early) and asked < MOST and limits.check(run, BeforePlan()) is None
 
 
 def said_done(run: Run) -> Step | None:
@@ -39,12 +99,23 @@ def said_done(run: Run) -> Step | None:
     return next((step for step in run.steps if stands(step)), None)
 
 
-def finished_by(run: Run, call: LMCall) -> FinishedBy:
+def finish(run: Run, given: Given, text: str | None, amended: Sequence[str]) -> None:
+    """End the run with what was given: the output ``text`` is its answer, in the last form that rules gave to it."""
+    outputs = given.amended(amended[-1]) if amended else given.outputs
+    run.finished_by, run.outputs = _finished_by(run, run.calls[-1], given), outputs
+    if text is not None:
+        run.answer, run.model_answer = outputs[text], given.outputs[text]
+    run.status, run.termination_reason = "completed", "final"
+
+
+def _finished_by(run: Run, reply: LMCall, given: Given) -> FinishedBy:
     """How the answer in the last reply came."""
     said = said_done(run)
     if said is not None and said.args.get("done"):
         return "asked"
-    return "prose" if call.prose else "final"
+    if given.call is not None and reply.mode == "native":
+        return "submit"
+    return "prose" if reply.prose else "final"
 
 
 def step_of(answer: str, asked: Answer, reply: int) -> Step | None:

@@ -28,3 +28,9 @@ def unanswered(run: Run) -> Iterator[ToolCall]:
     for call in decision.get("tool_calls", ()):
         if call["call_id"] not in done:
             yield ToolCall(call["name"], call["args"], call["call_id"])
+
+
+def said_already(run: Run, text: str) -> bool:
+    """Whether this stands among the words of the loop behind what came of the last reply."""
+    latest = takewhile(lambda step: step.call is None, reversed(run.steps))
+    return any(step.observation == text for step in latest)

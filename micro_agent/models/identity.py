@@ -7,7 +7,7 @@ from micro_agent.models.wire_schemas import Form
 from micro_agent.run import Finish, Mode
 
 Wanted = Literal["auto", "native", "json"]
-WantedFinish = Literal["auto", "ask", "text"]
+WantedFinish = Literal["auto", "call", "ask", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def provider_of(lm: Any) -> str:
 
 
 def finish_of(lm: Any, wanted: WantedFinish = "auto") -> Finish:
-    """What becomes of prose: as ``wanted``, else what suits the server."""
+    """What becomes of prose: as ``wanted``, else what suits the server where the answer is one text."""
     return traits_of(lm).finish if wanted == "auto" else wanted
 
 

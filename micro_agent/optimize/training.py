@@ -95,12 +95,13 @@ class Trainee(MicroAgent):
         super().__init__(**agent)
         self.training, self.teacher = training, teacher
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def forward(self, question: str | None = None, **inputs: Any) -> dspy.Prediction:
         """A run as a prediction; where somebody collects a trace, the decisions of the run are added to it.
 
         Raises:
             Halt: Training cannot go on.
         """
+        question = self.signature.asked(question, inputs)[0]
         run = self.training.recorded.get(question) if self.teacher else None
         try:
             run = run or self.training.run(self._key(question), lambda: self._asked(question))
@@ -109,13 +110,13 @@ class Trainee(MicroAgent):
         if compiling():
             shown = showable(self.training.tasks[question], run) if self.teacher else decisions(run)
             dspy.settings.trace.extend(map(self._entry, shown))
-        return prediction(run)
+        return prediction(run, self.signature)
 
     def _asked(self, question: str) -> Run:
         if not compiling():
-            return drive(self._session(question, cancel=self.training.cancel))
+            return drive(self._session(self._begun(question, {}), cancel=self.training.cancel))
         with dspy.context(trace=[]):  # the optimizer's model is asked; what DSPy would note of the run is not wanted
-            return drive(self._session(question, cancel=self.training.cancel))
+            return drive(self._session(self._begun(question, {}), cancel=self.training.cancel))
 
     def _entry(self, decision: dict[str, Any]) -> tuple[Any, dict[str, Any], dspy.Prediction]:
         inputs = {"question": decision["question"], "steps": decision["steps"]}

@@ -9,6 +9,8 @@ import dspy
 from dspy.lm15 import Config, Request, Response
 
 from micro_agent.decoding import Decision, DecodeError, Final, ModelReply, decode
+from micro_agent.decoding.fitting import outputs_fitted
+from micro_agent.decoding.submitted import not_data
 from micro_agent.models.reply import answered_by, reply_of, usage_of
 from micro_agent.run import LMCall
 from micro_agent.tools import Tool
@@ -60,9 +62,9 @@ class DecisionAdapter(dspy.Adapter):
 
     def read(self, reply: ModelReply) -> Decision:
         """A reply as a decision, with the names that tools have here."""
-        return named_back(
-            decode(reply, self._offered, native=self.wire.mode == "native", coerce=False), self.wire.names
-        )
+        outputs, native = self.wire.outputs, self.wire.mode == "native"
+        found = decode(reply, self._offered, native=native, coerce=False, submit=outputs.submit)
+        return named_back(found if native else not_data(found, outputs, self._offered), self.wire.names)
 
     def _read(self, response: Response, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         return self.take(reply_of(response), settings, usage_of(response), answered_by(response))
@@ -81,7 +83,8 @@ class DecisionAdapter(dspy.Adapter):
         if isinstance(decision, DecodeError):
             self.last.error = asdict(decision)
             return [{"decision": {"error": self.last.error}}]
-        self.last.repairs = [asdict(repair) for repair in decision.repairs]
+        repairs = [*decision.repairs, *outputs_fitted(decision, self.wire.outputs.submit)]
+        self.last.repairs = [asdict(repair) for repair in repairs]
         if isinstance(decision, Final):
             self.last.decision, self.last.prose = {"final": decision.answer}, decision.prose
             return [{"decision": {"final": {"answer": decision.answer}}}]

@@ -57,8 +57,10 @@ class Given:
         return signature, demos
 
 
-def given_demos(demos: str | Path | list[dict[str, Any]] | None, settings: "Settings") -> Given:
+def given_demos(demos: str | Path | list[dict[str, Any]] | None, settings: "Settings", *, typed: bool = False) -> Given:
     """The demos that were asked for: given ones, those of a file, or what is found where the settings say.
+
+    What is found was made for answers of one text; an agent whose answers are ``typed`` leaves it.
 
     Raises:
         DemosError: The file is damaged, or one that was named is not there.
@@ -68,7 +70,7 @@ def given_demos(demos: str | Path | list[dict[str, Any]] | None, settings: "Sett
     if demos is not None:
         return Given(load_demos(demos))
     path, named = settings.compiled_demos_path, "compiled_demos_path" in settings.model_fields_set
-    if not named and not path.exists():
+    if typed or (not named and not path.exists()):
         return Given(CompiledDemos(demos=[]))
     return Given(load_demos(path), found_in=path)
 

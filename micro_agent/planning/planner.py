@@ -27,6 +27,7 @@ from micro_agent.planning.resampling import Tries
 from micro_agent.planning.signature import compiling
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.tools import Tool
+from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.wires import JsonWire, NativeWire
 from micro_agent.wires.names import undotted
 
@@ -42,6 +43,7 @@ class Planner:
     given: Given
     price: Price | None = None
     system: str | None = None
+    outputs: Outputs = PLAIN
     _tries: Tries = field(default_factory=Tries)
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -78,11 +80,12 @@ class Planner:
 
     def _wire(self) -> None:
         self._signature, demos = self.given.shown(self.predict, self.lm, self.mode)
-        self._demos = demos_for(demos, self.mode, self.tools, bare=self.given.bare)
+        self._demos = demos_for(demos, self.mode, self.tools, bare=self.given.bare or self.outputs.submit is not None)
         traits, native = traits_of(self.lm), self.mode == "native"
         self._window = Window(self._held().get("max_tokens"), longer_context(self.lm), traits)
         names = undotted(tool.name for tool in self.tools) if traits.refuses_dots else {}
-        wire = NativeWire(names, traits.schemas) if native else JsonWire(traits.schemas, traits.schema_in_prompt)
+        wire: NativeWire = JsonWire(traits.schemas, traits.schema_in_prompt, self.outputs)
+        wire = NativeWire(names, traits.schemas, self.outputs) if native else wire
         self._adapter = DecisionAdapter(wire, self.tools, constrained=not traits.refuses_schema)
         self._adapter.page.open(with_system(self._signature.instructions, self.system), self._demos)
 

@@ -9,7 +9,9 @@ import dspy
 
 from micro_agent.program.prediction import prediction
 from micro_agent.program.saving import restored, saved, without_secrets
+from micro_agent.program.signature import AgentSignature
 from micro_agent.program.streams import adriven, driven
+from micro_agent.run import Run
 from micro_agent.running.session import Session
 
 
@@ -17,14 +19,15 @@ class Program(dspy.Module):
     """What `MicroAgent` is to DSPy: ``agent(question=…)``, for any optimizer and ``dspy.Evaluate``."""
 
     plan: dspy.Predict
+    signature: AgentSignature
 
-    def forward(self, question: str) -> dspy.Prediction:
+    def forward(self, question: str | None = None, **inputs: Any) -> dspy.Prediction:
         """``ask`` as a DSPy program: a `prediction`."""
-        return prediction(driven(self._session(question)))
+        return prediction(driven(self._session(self._begun(question, inputs))), self.signature)
 
-    async def aforward(self, question: str) -> dspy.Prediction:
+    async def aforward(self, question: str | None = None, **inputs: Any) -> dspy.Prediction:
         """`forward`, awaited."""
-        return prediction(await adriven(await self._asession(question)))
+        return prediction(await adriven(await self._asession(self._begun(question, inputs))), self.signature)
 
     @property
     def history(self) -> list[Any]:
@@ -57,8 +60,12 @@ class Program(dspy.Module):
         super(Program, copied).__setstate__(super().__getstate__())
         return copied
 
-    @abstractmethod
-    def _session(self, question: str, lm: Any = None, **options: Any) -> Session: ...
+    def _begun(self, question: str | None, inputs: dict[str, Any]) -> Run:
+        text, given = self.signature.asked(question, inputs)
+        return Run(question=text, inputs=given)
 
     @abstractmethod
-    async def _asession(self, question: str, **options: Any) -> Session: ...
+    def _session(self, run: Run, lm: Any = None, **options: Any) -> Session: ...
+
+    @abstractmethod
+    async def _asession(self, run: Run, **options: Any) -> Session: ...

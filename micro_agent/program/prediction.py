@@ -3,14 +3,16 @@
 
 import dspy
 
+from micro_agent.program.signature import AgentSignature
 from micro_agent.run import Run
 
 
-def prediction(run: Run) -> dspy.Prediction:
-    """``Prediction(answer, status, error, trace, run)``.
+def prediction(run: Run, signature: AgentSignature) -> dspy.Prediction:
+    """The outputs with their types, and ``status``, ``error``, ``trace``, ``run``, but for those an output is called.
 
-    ``answer`` is text in any case, since the stock metrics compare it: that of a run that failed, was stopped or paused
-    is ``""``, and ``status`` and ``error`` say why.
+    A run that failed, was stopped or paused has ``""`` for texts, which the stock metrics compare, and ``None`` for
+    other outputs; ``status`` and ``error`` say why.
     """
     trace = [step.model_dump() for step in run.steps]
-    return dspy.Prediction(answer=run.answer or "", status=run.status, error=run.error, trace=trace, run=run)
+    told = {"status": run.status, "error": run.error, "trace": trace, "run": run}
+    return dspy.Prediction(**{**told, **signature.values(run.outputs)})

@@ -70,6 +70,7 @@ class _Heard:
         planner = session.planner
         self.stream: Any = dspy.settings.send_stream
         self._listeners, self._predict, self._said = listeners, id(planner.predict), list[str]()
+        self._from_text = planner.outputs.submit is None
         self._text = MaskedText(self._said.append, session.store.mask() if session.store else mask_of())
         self._answer = session.answer_filter = _Chunks(lambda: planner.mode, self._text.feed)
 
@@ -77,7 +78,8 @@ class _Heard:
         """Take what somebody has for the stream."""
         if getattr(message, "predict_id", None) != self._predict:
             return await self.stream.send(message)
-        self._answer.take(message.choices[0].delta.content or "")
+        if self._from_text:
+            self._answer.take(message.choices[0].delta.content or "")
         for said in self._responses():
             await self.stream.send(said)
         return None

@@ -46,7 +46,7 @@ def fork(run: Run, at: int, agent: MicroAgent, *, limits: Limits | None = None, 
 def begin(run: Run, at: int) -> Run:
     """The new run as it stands before it goes on. Raises `ConfigurationError` as `fork` does."""
     steps = _first(run, at)
-    return with_beginning(Run(question=run.question, parent=run.id, forked_at=steps), run, steps)
+    return with_beginning(Run(question=run.question, inputs=run.inputs, parent=run.id, forked_at=steps), run, steps)
 
 
 def _first(run: Run, at: int) -> int:

@@ -33,7 +33,7 @@ class Replay:
         self.notes: list[str] = []
         self._record, self._parts, self._live_tools = record, parts, live_tools
         self._run = _begun(record)
-        self._loop = AgentLoop(self._run, parts.tools, parts.rules, limits)
+        self._loop = AgentLoop(self._run, parts.tools, parts.rules, limits, parts.outputs_of(record))
         self._planner = RecordedPlanner(parts, self._run)
         self._first: Divergence | None = None
         self._compares_requests = True
@@ -247,7 +247,9 @@ def _begun(record: Run) -> Run:
     copied = record.forked_at or 0
     live = record.calls[replies_behind(record, copied) :]
     mode = live[0].mode if live else record.mode
-    nothing = dict.fromkeys(("answer", "model_answer", "termination_reason", "confirmation", "error"))
+    nothing = dict.fromkeys(
+        ("answer", "model_answer", "outputs", "finished_by", "termination_reason", "confirmation", "error")
+    )
     fresh: dict[str, Any] = {
         "steps": [],
         "calls": [],

@@ -12,6 +12,7 @@ from micro_agent.run import Mode, Run
 from micro_agent.running.session import Session
 from micro_agent.running.setup import Setup
 from micro_agent.tools import Tool
+from micro_agent.tools.outputs import Outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,18 @@ class Parts:
     given: Given
     digests: Callable[[Any, Mode], Mapping[str, str]]
     """As they are recorded in a run of a model in a mode."""
+    outputs: Outputs
+
+    def outputs_of(self, run: Run) -> Outputs:
+        """What an answer of a recorded run has to hold, with the agent's types if its signature is the same."""
+        return self.outputs if self.outputs.record() == run.wanted else Outputs.recorded(run.wanted)
 
 
 def parts_of(agent: MicroAgent) -> Parts:
     """The parts of an agent as it stands."""
     setup, plan = _setup(agent), agent.plan
     digests = partial(setup.digests.of_run, plan)
-    return Parts(plan, setup.tools, setup.rules, setup.given, digests)
+    return Parts(plan, setup.tools, setup.rules, setup.given, digests, setup.outputs)
 
 
 def session_of(agent: MicroAgent, run: Run, **options: Any) -> Session:

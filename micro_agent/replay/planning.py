@@ -72,7 +72,8 @@ class RecordedPlanner(Planner):
         predict: Any = _Predict(parts.plan, self._ask)
         model: Any = self._model
         mode = run.mode or "native"
-        super().__init__(predict, model, list(parts.tools.values()), mode, parts.given, system=run.system)
+        super().__init__(predict, model, list(parts.tools.values()), mode, parts.given, system=run.system,
+                         outputs=parts.outputs_of(run))  # fmt: skip
 
     def answered(self, run: Run, recorded: LMCall | None) -> LMCall | Trimmed | Failure:
         """The recorded reply as it is read today, with what was measured then; or what has to come before it.

@@ -6,6 +6,7 @@ Whether prose is an answer or says what comes next, only the model knows: see `m
 import re
 from collections.abc import Iterator
 
+from micro_agent.rules.question import question_in
 from micro_agent.rules.verdict import BeforeFinish, Event, Verdict, Violation
 from micro_agent.run import FINISH_ASKED, Run
 
@@ -25,10 +26,10 @@ def check(run: Run, event: Event) -> Verdict | None:
         run: The run so far.
         event: Anything but `BeforeFinish` gives ``None``. Without ``tools`` no name can be one of theirs.
     """
-    if not isinstance(event, BeforeFinish):
-        return None
+    if not isinstance(event, BeforeFinish) or (event.outputs and event.answer not in event.outputs.values()):
+        return None  # what is told as JSON is not words
     answer = event.answer.strip()
-    asked = _plain(run.question)
+    asked = _plain(question_in(run) or run.question)
     if len(asked.split()) >= _MIN_WORDS and _plain(answer) == asked:
         return Violation("that is the question again and no answer.")
     if any(_plain(answer) == _plain(denied) for denied in _denied(run)):

@@ -4,8 +4,8 @@ A rule is a function of the run so far and of what is about to happen. It is pur
 verdict, so that a recorded run can be replayed through it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from micro_agent.run import POLICY_VIOLATION, REPETITION, SELF_CORRECTION, WARNING, Run, Step
@@ -14,7 +14,7 @@ from micro_agent.tools.callbacks import described, ends_the_program
 
 @dataclass(frozen=True, slots=True)
 class BeforePlan:
-    """The model is about to be asked for a decision."""
+    """The model is about to be asked for a decision: a `Warn` or `Hint` reaches it with this very request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,14 @@ class BeforeTool:
 
 @dataclass(frozen=True, slots=True)
 class BeforeFinish:
-    """The model gives ``answer`` as its final one; ``tools`` are the names it could have called."""
+    """The model gives ``answer`` as its final one; ``tools`` are the names it could have called.
+
+    ``outputs`` are those of the agent's signature by name, as JSON; of several, ``answer`` is the JSON of all.
+    """
 
     answer: str
     tools: frozenset[str]
+    outputs: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ MARKERS = frozenset({
 
 Status = Literal["running", "completed", "confirmation_required", "stopped", "failed"]
 Mode = Literal["native", "json"]
-Finish = Literal["ask", "text"]
-FinishedBy = Literal["final", "asked", "prose"]
+Finish = Literal["call", "ask", "text"]
+FinishedBy = Literal["submit", "final", "asked", "prose"]
 
 
 class _Data(BaseModel):
@@ -77,16 +77,14 @@ class LMCall(_Data):
     """``{"reason", "seen", "expected"}`` when the reply could not be read."""
     repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     prose: bool = False  # whether the final answer was plain text, in no form that says so
-    model: str | None = None
-    """The model that the server says answered."""
+    model: str | None = None  # that the server says answered
     mode: Mode = "native"
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
     latency_s: float = 0.0
     retries: int = 0
-    settings: dict[str, Any] = Field(default_factory=dict)
-    """Sampling settings of this request that differed from the run's."""
+    settings: dict[str, Any] = Field(default_factory=dict)  # for sampling, where they differed from the run's
     request: dict[str, Any] = Field(default_factory=dict)
     """``sha256`` of the whole request; ``messages`` in it; ``shared``: how many it has in common with the request
     before; ``chain``: for each message after those, the sha256 of everything up to and including it, ``head``: of what
@@ -124,9 +122,11 @@ class Run(_Data):
     steps: list[Step] = Field(default_factory=list[Step])
     answer: str | None = None
     model_answer: str | None = None
-    finish: Finish | None = None  # whether it is asked if prose is its final answer; it was not in old records
-    finished_by: FinishedBy | None = None
-    """How the answer came: by a ``final`` object, as prose that the model called final (``asked``), or as ``prose``."""
+    inputs: dict[str, Any] = Field(default_factory=dict)  # by the names of its signature, as JSON; so are its outputs
+    outputs: dict[str, Any] | None = None
+    wanted: dict[str, Any] | None = None  # what its outputs have to be, see `Outputs.record`
+    finish: Finish | None = None  # whether prose is its answer: not known of old records, of which it was
+    finished_by: FinishedBy | None = None  # ``asked``: as prose, which the model called final
     schema_version: int = SCHEMA_VERSION
     status: Status = "running"
     termination_reason: str | None = None
@@ -144,14 +144,11 @@ class Run(_Data):
     digests: dict[str, str] = Field(default_factory=dict)
     """sha256 of the tools, the rules and the demos that the run was made with."""
     limits: dict[str, float | int | None] = Field(default_factory=dict[str, float | int | None])
-    confirmation: dict[str, Any] | None = None
-    """The open question of a paused run: ``tool``, ``args``, ``call``, ``call_id``, ``reason``, ``sha256``."""
+    confirmation: dict[str, Any] | None = None  # the open question of a paused run, see `question_of`
     system: str | None = None  # a task or persona that was added to the instructions
     parent: str | None = None
-    forked_at: int | None = None
-    """So many steps of a fork are copies of its ``parent``'s."""
-    error: dict[str, Any] | None = None
-    """``{"code", "message", …}`` of what ended the run."""
+    forked_at: int | None = None  # so many steps of a fork are copies of its ``parent``'s
+    error: dict[str, Any] | None = None  # ``{"code", "message", …}`` of what ended the run
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the whole run to a file of its own, secrets masked. Raises `StorageError`."""

@@ -10,14 +10,18 @@ from micro_agent.planning.given_demos import Given
 from micro_agent.rules import Rule
 from micro_agent.run import Mode
 from micro_agent.tools import Tool, digest
+from micro_agent.tools.outputs import Outputs
 
 
 class Digests:
     """Those of one agent. What does not change between its runs is computed once."""
 
-    def __init__(self, tools: Mapping[str, Tool], rules: Sequence[Rule], given: Given, system: str | None) -> None:
+    def __init__(
+        self, tools: Mapping[str, Tool], rules: Sequence[Rule], given: Given, system: str | None, outputs: Outputs
+    ) -> None:
+        submit = {} if outputs.submit is None else {outputs.submit.name: outputs.submit}
         named = [f"{getattr(rule, '__module__', '')}.{getattr(rule, '__qualname__', repr(rule))}" for rule in rules]
-        self._fixed = {"tools": digest(tools), "rules": _sha256(named)}
+        self._fixed = {"tools": digest({**tools, **submit}), "rules": _sha256(named)}
         self._given, self._system = given, system
 
     def of_run(self, predict: Any, lm: Any, mode: Mode) -> dict[str, str]:

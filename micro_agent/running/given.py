@@ -30,10 +30,21 @@ def mode(given: Wanted) -> Wanted:
     return _one_of("mode", given, get_args(Wanted))
 
 
-def finish(given: WantedFinish, settings: Settings) -> WantedFinish:
-    """How runs finish; ``auto`` leaves it to the settings."""
+def signature_and_tools(first: Any, signature: Any, tools: Any) -> tuple[Any, Any]:
+    """Both, where the first argument is either; a signature is a ``dspy.Signature`` or has an arrow in it."""
+    if first is None:
+        return signature, tools
+    is_signature = hasattr(first, "output_fields") or (isinstance(first, str) and "->" in first)
+    name, other = ("signature", signature) if is_signature else ("tools", tools)
+    if other is not None:
+        raise ConfigurationError(f"{name} was given twice: as the first argument and as {name}=")
+    return (first, tools) if is_signature else (signature, first)
+
+
+def finish(given: WantedFinish, settings: Settings, *, typed: bool) -> WantedFinish:
+    """How runs finish; ``auto`` leaves it to the settings, which are about answers of one text."""
     found = _one_of("finish", given, get_args(WantedFinish))
-    return settings.micro_agent_finish if found == "auto" else found
+    return settings.micro_agent_finish if found == "auto" and not typed else found
 
 
 def confirm(given: Confirmation) -> Confirmation:

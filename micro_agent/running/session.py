@@ -13,18 +13,19 @@ from time import monotonic, perf_counter
 from typing import Any
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.effects import Act, Answer, Approval, Asked, Confirm, Effect, Failure, Plan, Planned, Question
+from micro_agent.effects import Act, Answer, Approval, Asked, Confirm, Effect, Failure, Plan, Planned
 from micro_agent.effects import interrupted as interruption
 from micro_agent.errors import StorageError
 from micro_agent.loop.agent_loop import AgentLoop
-from micro_agent.models.failures import LM_ERRORS, failure_of
+from micro_agent.models.failures import LM_ERRORS
 from micro_agent.models.retry import aattempts, attempts
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.planning.planner import Planner
 from micro_agent.run import LMCall, Run, Step
-from micro_agent.run.questions import as_approved, verified
+from micro_agent.run.questions import as_approved
 from micro_agent.running.at_once import AtOnce
-from micro_agent.running.confirming import Confirmation, word_of
+from micro_agent.running.confirming import Confirmation, word_on
+from micro_agent.running.ended_by import cancelled, no_reply, no_storage
 from micro_agent.storage.journal import Journal
 from micro_agent.streaming import AnswerFilter
 from micro_agent.tools import Outcome
@@ -95,10 +96,10 @@ class Session:
         return effect
 
     def scope(self, effect: Plan) -> CallScope:
-        """The bounds of one request, its retries included. Whoever listens hears the text of decisions alone."""
+        """The bounds of one request, its retries included. Whoever listens hears texts that may be the answer."""
         now, limit = monotonic(), self.loop.limits.max_time
         self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
-        self._heard = None if effect.final else self.answer_filter
+        self._heard = None if effect.final or self.loop.outputs.submit else self.answer_filter
         self.again()
         until = min(now + self.timeout_s, self._time_is_up)
         return CallScope(deadline=until, on_text=self._heard.feed if self._heard is not None else None)
@@ -118,14 +119,8 @@ class Session:
     def failed(self, error: Exception) -> Failure:
         """An exception of a model call, as data."""
         if self.cancel.is_set():  # it broke off the wait before another try
-            return self._cancelled()
-        failure = failure_of(error, base_url=self.run.base_url, model=self.run.model)
-        data = {"code": failure.code, "message": failure.message, "retries": getattr(error, "retries", 0)}
-        if monotonic() >= self._time_is_up:
-            told = f"max_time ({self.loop.limits.max_time:g} s) was over before the model had answered"
-            return Failure("max_time", {**data, "code": "max_time", "message": told}, "stopped")
-        overflow = failure.reason == "context_overflow"
-        return Failure(failure.reason, data, "stopped" if overflow else "failed")
+            return cancelled()
+        return no_reply(error, self.run, self.loop.limits, late=monotonic() >= self._time_is_up)
 
     def approval(self, effect: Confirm) -> Approval:
         """The word on a call: one that stands already, this session's mode, or a person's."""
@@ -134,13 +129,7 @@ class Session:
         question, given = dict(effect.question), None  # a copy: whoever is asked cannot change its digest
         if self.decided is not None and self.decided[0] == question["sha256"]:
             given, self.decided = self.decided[1], None
-        if self.journal is not None:
-            self.journal.asked(question)
-        answer = self._standing(question) or given or self._asked(question)
-        if self.journal is not None and answer.word in ("approve", "reject"):
-            standing = self.journal.settle(question, answer.word, answer.feedback)
-            self.journal.decided(standing.decision, standing.feedback)
-            answer = Approval(standing.decision, standing.feedback)
+        answer = word_on(question, given, self.confirm, self.journal)
         self._approved = question if answer.word == "approve" else None
         return answer
 
@@ -173,25 +162,12 @@ class Session:
     def cancelled(self, effect: Effect) -> Answer:
         """The answer to an effect that was broken off, or that comes after the run was cancelled."""
         self.cancel.set()
-        return self._cancelled(self.at_once.broken_off() if isinstance(effect, Act) and self._started else None)
+        return cancelled(self.at_once.broken_off() if isinstance(effect, Act) and self._started else None)
 
     def unstored(self, error: StorageError) -> Failure:
-        """What ends a run that can no longer be written down: nothing is done that would leave no trace.
-
-        Its journal does not end, so that the run can be resumed when the disk is well again.
-        """
+        """What ends a run whose journal does not end, so that it can be resumed when the disk is well again."""
         self._unstored = error
-        return Failure("storage_error", {"code": "STORAGE_ERROR", "message": str(error)})
-
-    def _cancelled(self, known: Outcome | None = None) -> Failure:
-        return Failure("cancelled", {"code": "CANCELLED", "message": "The run was cancelled."}, "stopped", known)
-
-    def _asked(self, question: dict[str, Any]) -> Approval:
-        return word_of(self.confirm, Question(**verified(question), elsewhere=lambda: self._standing(question)))
-
-    def _standing(self, question: dict[str, Any]) -> Approval | None:
-        standing = self.journal.decision(question) if self.journal is not None else None
-        return standing and Approval(standing.decision, standing.feedback)
+        return no_storage(error)
 
     def _record(self) -> None:
         calls, steps = self._seen

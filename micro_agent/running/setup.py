@@ -28,6 +28,7 @@ from micro_agent.storage.journal import Journal
 from micro_agent.streaming import OnEvent
 from micro_agent.tools import Tool
 from micro_agent.tools.callbacks import told
+from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.traces import TraceStore
 
 
@@ -46,6 +47,7 @@ class Setup:
     """The demos that the agent began with."""
     system: str | None = None
     finish: WantedFinish = "auto"
+    outputs: Outputs = PLAIN
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -57,7 +59,8 @@ class Setup:
         """Open a session for a run that begins; with ``emit``, answer text is streamed."""
         held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
-        run.finish, run.digests = finish_of(lm, self.finish), self.digests.of_run(predict, lm, run.mode)
+        run.finish = "call" if self.outputs.submit else finish_of(lm, self.finish)
+        run.wanted, run.digests = self.outputs.record(), self.digests.of_run(predict, lm, run.mode)
         run.base_url, run.limits, run.system = getattr(traits_of(lm), "base_url", None), dict(vars(held)), self.system
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         if length is not None:
@@ -101,13 +104,13 @@ class Setup:
     ) -> Session:
         price = price_of(lm, self.settings)
         tools = list(self.tools.values())
-        planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system)
+        planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system, self.outputs)
         return Session(
-            AgentLoop(run, self.tools, self.rules, limits), planner, self.traces, journal, self.confirm,
+            AgentLoop(run, self.tools, self.rules, limits, self.outputs), planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
         )  # fmt: skip
 
     @cached_property
     def digests(self) -> Digests:
         """What makes the digests of its runs."""
-        return Digests(self.tools, self.rules, self.given, self.system)
+        return Digests(self.tools, self.rules, self.given, self.system, self.outputs)

@@ -116,9 +116,9 @@ def decision(name: str, args: Mapping[str, Any], **options: Unpack[Options]) -> 
     return text(json.dumps({"tool": {"name": name, "args": args}}), **options)
 
 
-def final(answer: str, **options: Unpack[Options]) -> Reply:
-    """The JSON mode's decision to answer, as text."""
-    return text(json.dumps({"final": {"answer": answer}}), **options)
+def final(answer: str | Mapping[str, Any], **options: Unpack[Options]) -> Reply:
+    """The JSON mode's decision to answer, as text: with one text, or with the outputs of a signature."""
+    return text(json.dumps({"final": {"answer": answer} if isinstance(answer, str) else answer}), **options)
 
 
 def raw(body: bytes | Mapping[str, Any], *, status: int = 200, content_type: str = "application/json") -> Reply:

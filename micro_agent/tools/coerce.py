@@ -92,7 +92,7 @@ def _mend(work: _Work, part: object, value: Any, path: Path) -> _Mended:
         return found or _Mended(value)
     known = cast("dict[str, Any]", part)
     for kind, candidate in _candidates(known, value):
-        whole = kind == "wrapped_in_list"  # one slip is a slip, two in one place are a guess
+        whole = kind == "wrapped_in_list" and isinstance(value, str)  # two slips in one place are a guess
         inner = _Mended(candidate) if whole else _inside(work, known, candidate, path)
         if work.fits(inner.value, known):
             return _Mended(inner.value, (_record(path, value, candidate, kind), *inner.coercions))
@@ -158,6 +158,8 @@ def _candidates(part: dict[str, Any], value: Any) -> Iterator[tuple[str, Any]]:
         yield from _from_text(value, types)
     elif isinstance(value, int | float) and not isinstance(value, bool) and types == {"string"}:
         yield "number_to_string", json.dumps(value)
+    elif types == {"boolean"} and type(value) is int and value in (0, 1):
+        yield "number_to_boolean", bool(value)
     spellings = [part["const"]] if "const" in part else part.get("enum", ())
     same = [option for option in spellings if _spelling(option) == _spelling(value)]
     if len(same) == 1:

@@ -4,7 +4,7 @@ pydantic describes the types and converts the arguments to them; it is imported 
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast, get_type_hints, overload
 
 from micro_agent.errors import ToolDefinitionError
@@ -72,11 +72,16 @@ def _derive(function: Handler, name: str | None, description: str | None, option
     return Tool(
         name,
         told if description is None else description,
-        _parameters(name, signature, adapters, texts),
+        parameters_of(name, adapters, texts, _defaults(signature)),
         _converting(function, adapters),
         function=function,
         **options,
     )
+
+
+def _defaults(signature: inspect.Signature) -> dict[str, Any]:
+    given = {key: parameter.default for key, parameter in signature.parameters.items()}
+    return {key: value for key, value in given.items() if value is not inspect.Parameter.empty}
 
 
 def _hints(name: str, function: Handler) -> dict[str, Any]:
@@ -118,20 +123,34 @@ def _no_json(name: str, key: str, kind: object) -> ToolDefinitionError:
     return ToolDefinitionError(f"{message}; use str, int, list, dict, a dataclass, a pydantic model, …")
 
 
-def _parameters(name: str, signature: inspect.Signature, adapters: "Adapters", texts: dict[str, str]) -> dict[str, Any]:
+def parameters_of(
+    name: str, adapters: "Mapping[str, TypeAdapter[Any]]", texts: Mapping[str, str], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """JSON Schema of an object with a member per adapter.
+
+    Args:
+        name: Whose it is, for an error.
+        adapters: The types, by the names of the members.
+        texts: Descriptions of members.
+        defaults: The values of those that need not be given.
+
+    Raises:
+        ToolDefinitionError: A type has no JSON form.
+    """
     parts, definitions = _describe(name, adapters)
     for key, part in parts.items():
         if key in texts:
             part.setdefault("description", texts[key])
-        default = signature.parameters[key].default
-        if default is not inspect.Parameter.empty and default is not None:
-            part |= _json_default(adapters[key], default)
-    required = [key for key in parts if signature.parameters[key].default is inspect.Parameter.empty]
+        if defaults.get(key) is not None:
+            part |= _json_default(adapters[key], defaults[key])
+    required = [key for key in parts if key not in defaults]
     found: dict[str, Any] = {"type": "object", "properties": parts, "additionalProperties": False}
     return found | ({"required": required} if required else {}) | ({"$defs": definitions} if definitions else {})
 
 
-def _describe(name: str, adapters: "Adapters") -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+def _describe(
+    name: str, adapters: "Mapping[str, TypeAdapter[Any]]"
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """The schema of each argument, and the definitions that they share."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError

@@ -10,6 +10,7 @@ UNKNOWN_FORM = "{<arguments>}"
 _MAX_NAME = 64
 _MAX_FORM = 200
 _MAX_OPTIONS = 40
+_FINAL = '{"final": }'
 _EITHER = ("type", "anyOf", "oneOf")
 
 
@@ -24,6 +25,11 @@ def json_call(name: str, parameters: Mapping[str, Any], most: int) -> str:
     """``{"tool": {"name": "add", "args": {"a": <integer>}}}``, in ``most`` characters if that can be."""
     room = most - len('{"tool": {"name": "", "args": }}') - len(_cut(name))
     return f'{{"tool": {{"name": "{_cut(name)}", "args": {arguments_form(parameters, room)}}}}}'
+
+
+def final_form(parameters: Mapping[str, Any], most: int) -> str:
+    """``{"final": {"year": <integer>}}``: an answer with these outputs in JSON mode, in ``most`` characters."""
+    return f'{{"final": {arguments_form(parameters, most - len(_FINAL))}}}'
 
 
 def arguments_form(parameters: Mapping[str, Any], most: int) -> str:

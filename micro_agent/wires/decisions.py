@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dspy.lm15 import Config, FunctionTool, Message
@@ -13,11 +14,15 @@ from micro_agent.models.wire_schemas import Form, has_references, held
 from micro_agent.run import POLICY_VIOLATION, Mode
 from micro_agent.text.encoding import as_json, encodable
 from micro_agent.tools import Tool
+from micro_agent.tools.form import final_form
 from micro_agent.tools.inlined import moved
+from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.tools.signature import described
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import asked, shown
 
+_ANSWER = "what stands under final"
+_MAX_FORM = 300
 _TOOLS = "Tools (an argument with ? or = may be left out):"
 
 
@@ -28,8 +33,8 @@ class JsonWire(NativeWire):
     as_written: bool = True
     """Whether a reply that was read strictly goes back as the model wrote it: a server has computed that already."""
 
-    def __init__(self, schemas: Form = "verbatim", schema_in_prompt: bool = True) -> None:
-        super().__init__(schemas=schemas)
+    def __init__(self, schemas: Form = "verbatim", schema_in_prompt: bool = True, outputs: Outputs = PLAIN) -> None:
+        super().__init__(schemas=schemas, outputs=outputs)
         self.schema_in_prompt = schema_in_prompt
         """Whether the server may tell the model the schema of a reply, which then takes up context."""
 
@@ -42,7 +47,10 @@ class JsonWire(NativeWire):
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt, with the form of a decision and the tools."""
         lines = [_TOOLS, *map(described, tools)] if tools else ["Tools:", "(none)"]
-        return "\n".join([instructions, json_form(), *lines])
+        if (submit := self.outputs.submit) is None:
+            return "\n".join([instructions, json_form(), *lines])
+        answer = replace(submit, name="final", description=_ANSWER)
+        return "\n".join([instructions, json_form(final_form(submit.parameters, _MAX_FORM)), *lines, described(answer)])
 
     def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
         """None: they stand in the system prompt."""
@@ -50,7 +58,8 @@ class JsonWire(NativeWire):
 
     def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:
         """The schema of a decision."""
-        return {"type": "json_schema", "name": "decision", "schema": decision_schema(tools, self.schemas)}
+        schema = decision_schema(tools, self.schemas, self.outputs.submit)
+        return {"type": "json_schema", "name": "decision", "schema": schema}
 
     def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
         """The settings of a request. Where a call is required, a server that can hold the reply to it is told so."""
@@ -66,15 +75,22 @@ class JsonWire(NativeWire):
 
     def decided(self, step: View, demo: int) -> Iterator[Message]:
         """The call that a demo ends with."""
-        yield Message.assistant(as_json({"tool": dict(zip(("name", "args"), asked(step), strict=True))}))
+        yield Message.assistant(as_json(self._decision(*asked(step))))
 
     def calls(self, steps: Sequence[View], ids: Sequence[str], notes: Sequence[str]) -> Iterator[Message]:
         """Each call as a decision of its own, its result as a user message."""
         for step in steps:
             name, args = asked(step)
-            yield self._said({"tool": {"name": name, "args": args}}, step.get("wrote"))
-            said = shown(step) if step["tool"] == POLICY_VIOLATION else f"Tool [{name}] output:\n{shown(step)}"
+            yield self._said(self._decision(name, args), step.get("wrote"))
+            plain = step["tool"] == POLICY_VIOLATION or self._submits(name)
+            said = shown(step) if plain else f"Tool [{name}] output:\n{shown(step)}"
             yield Message.user("\n\n".join([said, *(notes if step is steps[-1] else ())]))
+
+    def _submits(self, name: str) -> bool:
+        return self.outputs.submit is not None and name == self.outputs.submit.name
+
+    def _decision(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
+        return {"final": args} if self._submits(name) else {"tool": {"name": name, "args": args}}
 
     def _said(self, decision: dict[str, Any], wrote: str | None) -> Message:
         """A decision as the model wrote it, if that is JSON for just this, else in our own spelling."""
@@ -90,8 +106,11 @@ def _json(text: str) -> Any:
         return None
 
 
-def decision_schema(tools: Sequence[Tool], form: Form = "verbatim") -> dict[str, Any]:
-    """JSON Schema of a decision in JSON mode. A tool's schema with references stands under ``$defs``, by its name."""
+def decision_schema(tools: Sequence[Tool], form: Form = "verbatim", submit: Tool | None = None) -> dict[str, Any]:
+    """JSON Schema of a decision in JSON mode. A tool's schema with references stands under ``$defs``, by its name.
+
+    ``submit`` is the tool whose arguments are what stands under ``final``; without one that is ``{"answer": "…"}``.
+    """
     definitions: dict[str, Any] = {}
 
     def only(key: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -107,5 +126,8 @@ def decision_schema(tools: Sequence[Tool], form: Form = "verbatim") -> dict[str,
         return {"$ref": place}
 
     calls = [only("tool", {"name": {"const": tool.name}, "args": args(tool)}) for tool in tools]
-    found = {"anyOf": [*calls, only("final", {"answer": {"type": "string"}})]}
+    final = only("final", {"answer": {"type": "string"}})
+    if submit is not None:
+        final["properties"]["final"] = args(submit)
+    found = {"anyOf": [*calls, final]}
     return {**found, "$defs": definitions} if definitions else found

@@ -12,8 +12,10 @@ from micro_agent.models.wire_schemas import Form, wired
 from micro_agent.run import Mode
 from micro_agent.text.encoding import encodable
 from micro_agent.tools import Tool
+from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.wires.said import NO_REPLY, asked, shown
 
+_SUBMITS = "Give the final answer by calling {name}, never as text."
 SETTINGS = (
     "temperature", "max_tokens", "top_p", "top_k", "stop", "seed", "frequency_penalty", "presence_penalty",
     "tool_choice",
@@ -27,10 +29,14 @@ class NativeWire:
     mode: Mode = "native"
     schema_in_prompt: bool = True
 
-    def __init__(self, names: Mapping[str, str] = MappingProxyType({}), schemas: Form = "verbatim") -> None:
+    def __init__(
+        self, names: Mapping[str, str] = MappingProxyType({}), schemas: Form = "verbatim", outputs: Outputs = PLAIN
+    ) -> None:
         self.names = names
         """The names of tools that are others on the wire, and which."""
         self.schemas: Form = schemas
+        self.outputs = outputs
+        """What an answer has to hold. The tool that takes it, if there is one, is the last on the wire."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -39,11 +45,13 @@ class NativeWire:
 
     def system(self, instructions: str, tools: Sequence[Tool]) -> str:
         """The system prompt."""
-        return instructions
+        submit = self.outputs.submit
+        return instructions if submit is None else f"{instructions}\n\n{_SUBMITS.format(name=submit.name)}"
 
     def tools(self, tools: Sequence[Tool]) -> tuple[FunctionTool, ...]:
         """What stands on the wire as tools."""
-        sent = [(tool, wired(tool.schema.inlined, self.schemas)) for tool in tools]
+        offered = [*tools, *filter(None, [self.outputs.submit])]
+        sent = [(tool, wired(tool.schema.inlined, self.schemas)) for tool in offered]
         return tuple(FunctionTool(name=t.name, description=t.description, parameters=schema) for t, schema in sent)
 
     def response_format(self, tools: Sequence[Tool]) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from micro_agent import MicroAgent, Run, Tool, configure_lm
 from micro_agent.models.settings import Settings
 from micro_agent.rules import Rule, default_rules, required_tools
 from micro_agent.run import FINISH_ASKED, MARKERS, Mode
-from micro_agent.testing import ModelServer, Received, Reply, call, decision, text
+from micro_agent.testing import ModelServer, Received, Reply, call, decision, final, text
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in Path(__file__).with_name("endings.jsonl").read_text(encoding="utf-8").splitlines()
@@ -68,7 +68,8 @@ class _Model:
     def __init__(self, row: dict[str, Any], mode: Mode) -> None:
         self._row, self._mode = row, mode
         self._left: list[Reply] = [self._call(row["tool"])] if row["after_tool"] else []
-        self._left.append(text(row["text"]))
+        data = mode == "json" and row["text"].startswith("{")  # an answer that is an object stands under ``final``
+        self._left.append(final(row["text"]) if data else text(row["text"]))
         if row["kind"] != "answer":
             self._left += [self._call(row["tools"][0]), text(ANSWER)]
 

@@ -1,0 +1,138 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""What an agent takes and gives: a DSPy signature, in the terms of a run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+import dspy
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from micro_agent.errors import ConfigurationError
+from micro_agent.models.identity import WantedFinish
+from micro_agent.text.encoding import as_json
+from micro_agent.tools.output_types import submit_tool, typed
+from micro_agent.tools.outputs import Outputs
+
+DEFAULT = "question -> answer: str"
+_QUESTION = "question"
+_NOT_TAKEN = (dspy.Image, dspy.Audio, dspy.Tool, dspy.ToolCalls)
+_OPTIONS = frozenset({"limits", "on_event", "on_step", "cancel"})
+"""What ``ask`` takes beside inputs."""
+
+
+@dataclass(frozen=True)
+class AgentSignature:
+    """A signature that an agent works to. `of` makes one."""
+
+    fields: type[dspy.Signature]
+
+    @classmethod
+    def of(cls, given: Any) -> "AgentSignature":
+        """The signature that was given: a ``dspy.Signature``, its string, or ``None`` for `DEFAULT`.
+
+        Raises:
+            ConfigurationError: It is none, or has an input that an agent does not take.
+        """
+        try:
+            found = cast("type[dspy.Signature]", dspy.ensure_signature(DEFAULT if given is None else given))
+        except (ValueError, TypeError, SyntaxError) as error:
+            raise ConfigurationError(f"signature {given!r:.80} cannot be read: {error}") from error
+        if not found.input_fields or not found.output_fields:
+            raise ConfigurationError("a signature has inputs and outputs, such as 'document, question -> answer: str'")
+        for name, field in found.input_fields.items():
+            if name in _OPTIONS:
+                raise ConfigurationError(f"an input cannot be called {name!r}: ask(…) has an option of that name")
+            if any(isinstance(kind, type) and issubclass(kind, _NOT_TAKEN) for kind in _kinds(field.annotation)):
+                raise ConfigurationError(f"input {name!r} is of type {field.annotation}, which agents do not take")
+        return cls(found)
+
+    @property
+    def task(self) -> str | None:
+        """What the system prompt says of it: its instructions, and descriptions of inputs. ``None``: the default."""
+        inputs = {name: _said(name, field) for name, field in self.fields.input_fields.items()}
+        told = [f"- {name}: {said}" for name, said in inputs.items() if said]
+        default = cast("type[dspy.Signature]", dspy.ensure_signature(DEFAULT)).instructions
+        if not told and self.fields.instructions == default:
+            return None
+        return "\n".join([self.fields.instructions, *told])
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether its answer is more than one text."""
+        return [field.annotation for field in self._outputs.values()] != [str]
+
+    def outputs(self, finish: WantedFinish, taken: Iterable[str]) -> Outputs:
+        """What an answer has to hold; ``taken`` are the names of tools.
+
+        Raises:
+            ConfigurationError: An output has no JSON form, or ``finish`` takes texts alone.
+        """
+        if self.is_typed and finish in ("ask", "text"):
+            shown = ", ".join(self._outputs)
+            raise ConfigurationError(f"finish={finish!r} is for one text; the outputs {shown} take 'call' or 'auto'")
+        texts = [name for name, field in self._outputs.items() if field.annotation is str]
+        text = "answer" if "answer" in texts else texts[0] if len(texts) == 1 else None
+        return Outputs(text, submit_tool(self._outputs, taken) if self.is_typed or finish == "call" else None)
+
+    def asked(self, question: str | None, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The message that stands for the inputs, and the inputs as JSON.
+
+        A text that is the only input is the message. Of several each has its name before it.
+
+        Args:
+            question: The input ``question``, or the first one where there is none of that name.
+            inputs: The others.
+
+        Raises:
+            TypeError: Inputs are missing, unknown or of another type.
+        """
+        names = list(self.fields.input_fields)
+        first = _QUESTION if _QUESTION in names else names[0]
+        given = {**({} if question is None else {first: question}), **inputs}
+        missing, unknown = [n for n in names if n not in given], [n for n in given if n not in names]
+        if missing or unknown:
+            told = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(unknown)}"] * bool(
+                unknown
+            )
+            raise TypeError(f"the inputs are {', '.join(names)}; {'; '.join(told)}")
+        values = {name: _plain(name, field, given[name]) for name, field in self.fields.input_fields.items()}
+        [(_, only), *others] = values.items()
+        if not others and isinstance(only, str):
+            return only, values
+        return "\n\n".join(_block(name, value) for name, value in values.items()), values
+
+    def values(self, outputs: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The outputs of a run as values of their types; of a run without any, texts are ``""`` and others ``None``."""
+        if outputs is not None:
+            return typed(self._outputs, outputs)
+        return {name: "" if field.annotation is str else None for name, field in self._outputs.items()}
+
+    @property
+    def _outputs(self) -> dict[str, FieldInfo]:
+        return dict(self.fields.output_fields)
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    return [annotation, *(inner for arg in get_args(annotation) for inner in _kinds(arg))]
+
+
+def _said(name: str, field: FieldInfo) -> str:
+    extra: Any = field.json_schema_extra or {}
+    said = extra.get("desc")
+    return said if isinstance(said, str) and said != f"${{{name}}}" else ""
+
+
+def _plain(name: str, field: FieldInfo, value: Any) -> Any:
+    """An input as JSON."""
+    adapter = TypeAdapter[Any](field.rebuild_annotation())
+    try:
+        return adapter.dump_python(adapter.validate_python(value), mode="json")
+    except ValidationError as error:
+        raise TypeError(f"input {name!r}: {error.errors(include_url=False)[0]['msg']}") from None
+
+
+def _block(name: str, value: Any) -> str:
+    text = value if isinstance(value, str) else as_json(value)
+    return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
