@@ -94,7 +94,7 @@ class CompiledDemos(BaseModel):
 
 @cache
 def _prompts() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("planner_prompts.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).parents[1].joinpath("planner_prompts.toml").read_text(encoding="utf-8"))
 
 
 def instructions(*, typed: bool = False) -> str:

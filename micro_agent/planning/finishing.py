@@ -30,6 +30,8 @@ from micro_agent.wires.turns import turns_of
 
 _DONE = re.compile(r"""["']?\bdone["']?\s*[:=]\s*["']?(true|false)\b""", re.IGNORECASE)
 _REFUSES = (400, 422, 501)
+_MAX_TOKENS = 10
+"""Of a reply without thinking: ``{"done": false}`` takes six. A model that does not understand the question writes more."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ class Finishing:
             told = "the question whether the answer is final does not fit into the context"
             return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": told, "retries": 0}, "stopped")
         adapter, format_ = self.adapter, None if traits_of(self.lm).plain_questions else FORMAT
-        held = {**self.settings, **self.window.bounded({}, self.settings)}
+        held = {**self.settings, **self.window.bounded({}, self.settings), "temperature": 0.0}
+        if not run.calls[-1].reply.get("reasoning"):
+            held["max_tokens"] = _MAX_TOKENS
         sampling = {key: held[key] for key in SETTINGS if held.get(key) is not None}
         config = adapter.wire.config(sampling, format_)
         if adapter.tools and format_ is not None:

@@ -27,7 +27,7 @@ def model(request: Received) -> Reply:
 
 
 def number_of(request: Received) -> int:
-    (question,) = [message["content"] for message in request.messages if message["role"] == "user"]
+    question = next(message["content"] for message in request.messages if message["role"] == "user")
     return int(re.findall(r"\d+", question)[0])
 
 

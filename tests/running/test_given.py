@@ -9,7 +9,7 @@ import pytest
 
 from micro_agent import Limits, MicroAgent, Run
 from micro_agent.errors import ConfigurationError, ToolDefinitionError
-from micro_agent.rules import Event, Verdict, Violation
+from micro_agent.rules import BeforeTool, Event, Verdict, Violation
 from micro_agent.testing import ModelServer, ScriptedLM, call, final, text
 from micro_agent.tools import tool
 
@@ -81,7 +81,7 @@ def test_a_folder_is_where_runs_are_written(tmp_path: Path, monkeypatch: pytest.
 
 def test_one_rule_needs_no_list() -> None:
     def never(run: Run, event: Event) -> Verdict | None:
-        return Violation("No.")
+        return Violation("No.") if isinstance(event, BeforeTool) else None
 
     rules: Any = never
     run = MicroAgent(tools=[add], lm=adding(), rules=rules, limits=Limits(max_steps=1)).ask("1 + 2?")

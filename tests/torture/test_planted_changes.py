@@ -73,7 +73,7 @@ def test_a_change_of_a_rule_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "instead", "where"),
     [
-        ("demos/planner_prompts.toml", "You are a careful assistant", "You are an assistant", "instructions"),
+        ("planner_prompts.toml", "You are a careful assistant", "You are an assistant", "instructions"),
         ("tools/calculator.py", "Compute an arithmetic expression exactly.", "Compute an expression.", "tools"),
     ],
 )
