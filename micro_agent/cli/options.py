@@ -28,6 +28,7 @@ class Finish(StrEnum):
     """What becomes of a reply in prose."""
 
     auto = "auto"
+    call = "call"
     ask = "ask"
     text = "text"
 
@@ -81,7 +82,7 @@ NoRequiredTools = Annotated[
 FinishBy = Annotated[
     Finish | None,
     option("--finish", metavar="HOW", env="MICRO_AGENT_FINISH", callback=_typed,
-           help="auto, ask (whether prose is the final answer) or text (take it)."),
+           help="auto, call (the answer comes in one), ask (if prose is final) or text (take it)."),
 ]  # fmt: skip
 System = Annotated[
     str | None, option(metavar="TEXT", env="MICRO_AGENT_SYSTEM", help="Task or persona for the system prompt.")

@@ -31,7 +31,7 @@ from micro_agent.wires.turns import turns_of
 _DONE = re.compile(r"""["']?\bdone["']?\s*[:=]\s*["']?(true|false)\b""", re.IGNORECASE)
 _REFUSES = (400, 422, 501)
 _MAX_TOKENS = 10
-"""Of a reply without thinking: ``{"done": false}`` takes six. A model that does not understand the question writes more."""
+"""Of a reply without thinking: ``{"done": false}`` takes five. A model that does not understand writes more."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ ALWAYS = ""
 """The feature that every question has."""
 _LONGEST = 25
 """A longer piece of text, such as one in quotes, is no word that could be learned."""
-_SURE = 0.25
-"""The log-odds from which on a tool is implied: a call that was not needed does more harm than one that is missing."""
 
 
 @lru_cache(maxsize=16)
@@ -40,7 +38,7 @@ def implied(question: str, language: Words | None = None) -> frozenset[str]:
     sentences = requests(read(question, language or words()))
     found = features(sentences) if language else features(sentences) | wording(sentences)
     odds = {tool: fsum(weight.get(name, 0.0) for name in found) for tool, weight in _weights().items()}
-    return frozenset(tool for tool in odds if odds[tool] > _SURE)
+    return frozenset(tool for tool in odds if odds[tool] > 0)
 
 
 def requests(sentences: list[Tokens]) -> list[Tokens]:
@@ -71,15 +69,18 @@ def features(sentences: list[Tokens]) -> set[str]:
 
 
 def wording(sentences: list[Tokens]) -> set[str]:
-    """The words of a question, those of its last sentence, and which follow each other.
+    """The words of a question, those of its last sentence, which follow each other, also with another one between.
 
-    Of a number only what it measures counts, if anything.
+    Of a number only what it measures counts, if anything; a word also counts with how many numbers there are.
     """
     found = set[str]()
+    operands = min(sum("operand" in token.classes for sentence in sentences for token in sentence), 2)
     for sentence in sentences:
         texts = ["^", *map(_text, sentence), "$"]
         found.update(f"'{text}'" for text in texts)
+        found.update(f"'{text}' & {operands}" for text in texts)
         found.update(f"'{before} {after}'" for before, after in pairwise(texts))
+        found.update(f"'{before} … {after}'" for before, after in zip(texts, texts[2:], strict=False))
     found.update(f"last '{_text(token)}'" for token in (sentences or [[]])[-1])
     return found
 

@@ -6,7 +6,7 @@ pydantic describes the types and reads the values; it is imported when the first
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from json import dumps
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from micro_agent.errors import ConfigurationError, ToolDefinitionError
 from micro_agent.tools.arguments import Accepted, Fault, Faults
@@ -35,7 +35,7 @@ def submit_tool(fields: Mapping[str, "FieldInfo"], taken: Iterable[str]) -> Tool
     Raises:
         ConfigurationError: An output has a type without a JSON form.
     """
-    adapters = {name: _adapter(name, field) for name, field in fields.items()}
+    adapters = {name: _adapter(field) for name, field in fields.items()}
     try:
         parameters = parameters_of(
             _NAME, adapters, {name: said for name, field in fields.items() if (said := _said(name, field))},
@@ -49,7 +49,7 @@ def submit_tool(fields: Mapping[str, "FieldInfo"], taken: Iterable[str]) -> Tool
 
 def typed(fields: Mapping[str, "FieldInfo"], outputs: Mapping[str, Any]) -> dict[str, Any]:
     """The outputs of a run, which are JSON, as values of their types."""
-    return {name: _adapter(name, field).validate_json(dumps(outputs[name])) for name, field in fields.items()}
+    return {name: _adapter(field).validate_json(dumps(outputs[name])) for name, field in fields.items()}
 
 
 def _giving(fields: Mapping[str, "FieldInfo"], adapters: "Mapping[str, TypeAdapter[Any]]") -> Handler:
@@ -122,20 +122,11 @@ def _places(value: Any, location: Iterable[str | int], *, missing: bool) -> Iter
         yield part
 
 
-def _adapter(name: str, field: "FieldInfo") -> "TypeAdapter[Any]":
+def _adapter(field: "FieldInfo") -> "TypeAdapter[Any]":
     from pydantic import TypeAdapter
-    from pydantic.errors import PydanticUserError
 
     kind: Any = field.rebuild_annotation()
-    try:
-        return TypeAdapter(rebuilt(kind))
-    except PydanticUserError:
-        _no_form(name, kind)
-
-
-def _no_form(name: str, kind: Any) -> NoReturn:
-    shown = getattr(kind, "__name__", kind)
-    raise ConfigurationError(f"output {name!r} has the type {shown}, which has no JSON form") from None
+    return TypeAdapter(rebuilt(kind))
 
 
 def _said(name: str, field: "FieldInfo") -> str:

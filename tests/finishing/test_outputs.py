@@ -2,7 +2,7 @@
 """Agents with signatures of their own: fifty of them in both modes, and what is done with what a model gives."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -260,3 +260,77 @@ def test_wrong_inputs_are_named(inputs: dict[str, Any], told: str) -> None:
 def test_inputs_of_another_type_are_named() -> None:
     with agent("count: int -> answer", "native", []) as (asked, _), pytest.raises(TypeError, match="input 'count'"):
         asked(count="many")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_different_answers_are_ambiguous(mode: str) -> None:
+    both = '{"answer": "Rome", "confidence": 1} or {"answer": "Milan", "confidence": 0.2}'
+    with agent(SURE, mode, [text(both), gives(mode, {"answer": "Rome", "confidence": 1.0})]) as (asked, server):
+        run = asked.ask("Capital?", document="Italy")
+        assert "2 different objects" in server.chats[1].messages[-1]["content"]
+    assert run.answer == "Rome"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_object_around_the_outputs_is_taken_off(mode: str) -> None:
+    with agent(SURE, mode, [text('Here: {"result": {"answer": "Rome", "confidence": 1.0}}')]) as (asked, _):
+        assert asked.ask("Capital?", document="Italy").outputs == {"answer": "Rome", "confidence": 1.0}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_one_output_may_stand_under_final_by_itself(mode: str) -> None:
+    with agent("text -> count: int", mode, [text('{"final": 3}')]) as (asked, _):
+        assert asked(text="a b c").count == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_reply_that_was_cut_off_is_not_completed(mode: str) -> None:
+    half = text('{"answer": "Rome"').with_(finish_reason="length")
+    with agent(SURE, mode, [half, gives(mode, {"answer": "Rome", "confidence": 1.0})]) as (asked, server):
+        assert asked.ask("Capital?", document="Italy").answer == "Rome"
+        assert "Be shorter." in server.chats[1].messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "form"), [("native", "Call submit with {"), ("json", '{"final": {"answer": "<text>"')]
+)
+def test_without_tools_the_one_thing_to_do_is_named(mode: str, form: str) -> None:
+    with ModelServer([text("Rome."), gives(mode, {"answer": "Rome", "confidence": 1.0})]) as server:
+        provider, url = ("openai", server.openai_url) if mode == "native" else ("ollama", server.url)
+        asked = MicroAgent(SURE, tools=[], lm=configure_lm(provider, "scripted", url, "none"))
+        assert asked.ask("Capital?", document="Italy").answer == "Rome"
+        told = server.chats[1].messages[-1]["content"]
+    assert form in told
+    assert "Tools:" not in told
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ('{"oops": 1}', None), ("```json\n{\"oops\": 1}\n```", None), ('{"summary": " "}', None), ("[1, 2]", "[1, 2]"),
+        ('{"summary": "Short."}', "Short."), ("Short.", "Short."),
+    ],
+)  # fmt: skip
+def test_an_object_is_an_answer_in_json_mode_only_if_it_is_the_output(said: str, wanted: str | None) -> None:
+    script = [text(said), final("Later.")]
+    with agent("document -> summary", "json", script, finish="text") as (asked, _):
+        run = asked.ask(document="A long one.")
+    assert run.answer == (wanted or "Later.")
+    assert [step.tool for step in run.steps] == ([] if wanted else [MALFORMED_DECISION])
+
+
+def test_a_type_without_a_json_form_is_refused_at_once() -> None:
+    class Give(dspy.Signature):
+        wish: str = dspy.InputField()
+        odd: Callable[[int], int] = dspy.OutputField()
+
+    with pytest.raises(ConfigurationError, match="no JSON form"):
+        MicroAgent(Give, tools=[])
+
+
+def test_a_signature_has_inputs_and_outputs() -> None:
+    class Nothing(dspy.Signature):
+        answer: str = dspy.OutputField()
+
+    with pytest.raises(ConfigurationError, match="has inputs and outputs"):
+        MicroAgent(Nothing, tools=[])

@@ -53,3 +53,7 @@ def test_a_value_that_is_missing_is_appended() -> None:
 
 def test_a_step_of_the_calculation_is_no_other_value() -> None:
     assert finish("17 * 24: 340 first.", *computed(340, 408)) == Amend("17 * 24: 340 first. (calculator: 408)")
+
+
+def test_without_a_value_there_is_no_other_one() -> None:
+    assert other_value("How many?", "About 12.", []) is None
