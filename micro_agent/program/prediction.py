@@ -15,4 +15,4 @@ def prediction(run: Run, signature: AgentSignature) -> dspy.Prediction:
     """
     trace = [step.model_dump() for step in run.steps]
     told = {"status": run.status, "error": run.error, "trace": trace, "run": run}
-    return dspy.Prediction(**{**told, **signature.values(run.outputs)})
+    return dspy.Prediction(**{**told, **signature.values(run)})

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast, get_args
 
 import dspy
@@ -11,8 +12,9 @@ from pydantic.fields import FieldInfo
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.identity import WantedFinish
+from micro_agent.run import Run
 from micro_agent.text.encoding import as_json
-from micro_agent.tools.output_types import submit_tool, typed
+from micro_agent.tools.output_types import said_of, submit_tool, typed
 from micro_agent.tools.outputs import Outputs
 
 DEFAULT = "question -> answer: str"
@@ -36,7 +38,7 @@ class AgentSignature:
             ConfigurationError: It is none, or has an input that an agent does not take.
         """
         try:
-            found = cast("type[dspy.Signature]", dspy.ensure_signature(DEFAULT if given is None else given))
+            found = _default() if given is None else cast("type[dspy.Signature]", dspy.ensure_signature(given))
         except (ValueError, TypeError, SyntaxError) as error:
             raise ConfigurationError(f"signature {given!r:.80} cannot be read: {error}") from error
         if not found.input_fields or not found.output_fields:
@@ -51,10 +53,9 @@ class AgentSignature:
     @property
     def task(self) -> str | None:
         """What the system prompt says of it: its instructions, and descriptions of inputs. ``None``: the default."""
-        inputs = {name: _said(name, field) for name, field in self.fields.input_fields.items()}
+        inputs = {name: said_of(name, field) for name, field in self.fields.input_fields.items()}
         told = [f"- {name}: {said}" for name, said in inputs.items() if said]
-        default = cast("type[dspy.Signature]", dspy.ensure_signature(DEFAULT)).instructions
-        if not told and self.fields.instructions == default:
+        if not told and self.fields.instructions == _default().instructions:
             return None
         return "\n".join([self.fields.instructions, *told])
 
@@ -93,9 +94,8 @@ class AgentSignature:
         given = {**({} if question is None else {first: question}), **inputs}
         missing, unknown = [n for n in names if n not in given], [n for n in given if n not in names]
         if missing or unknown:
-            told = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(unknown)}"] * bool(
-                unknown
-            )
+            faults = {"missing": missing, "unknown": unknown}
+            told = [f"{what}: {', '.join(which)}" for what, which in faults.items() if which]
             raise TypeError(f"the inputs are {', '.join(names)}; {'; '.join(told)}")
         values = {name: _plain(name, field, given[name]) for name, field in self.fields.input_fields.items()}
         [(_, only), *others] = values.items()
@@ -103,10 +103,12 @@ class AgentSignature:
             return only, values
         return "\n\n".join(_block(name, value) for name, value in values.items()), values
 
-    def values(self, outputs: Mapping[str, Any] | None) -> dict[str, Any]:
+    def values(self, run: Run) -> dict[str, Any]:
         """The outputs of a run as values of their types; of a run without any, texts are ``""`` and others ``None``."""
-        if outputs is not None:
-            return typed(self._outputs, outputs)
+        if run.outputs is not None:
+            return typed(self._outputs, run.outputs)
+        if run.answer is not None and not self.is_typed:  # a record from before there were outputs
+            return dict.fromkeys(self._outputs, run.answer)
         return {name: "" if field.annotation is str else None for name, field in self._outputs.items()}
 
     @property
@@ -114,18 +116,19 @@ class AgentSignature:
         return dict(self.fields.output_fields)
 
 
+@cache
+def _default() -> type[dspy.Signature]:
+    return cast("type[dspy.Signature]", dspy.ensure_signature(DEFAULT))
+
+
 def _kinds(annotation: Any) -> list[Any]:
     return [annotation, *(inner for arg in get_args(annotation) for inner in _kinds(arg))]
 
 
-def _said(name: str, field: FieldInfo) -> str:
-    extra: Any = field.json_schema_extra or {}
-    said = extra.get("desc")
-    return said if isinstance(said, str) and said != f"${{{name}}}" else ""
-
-
 def _plain(name: str, field: FieldInfo, value: Any) -> Any:
     """An input as JSON."""
+    if field.annotation is str and isinstance(value, str):
+        return value
     adapter = TypeAdapter[Any](field.rebuild_annotation())
     try:
         return adapter.dump_python(adapter.validate_python(value), mode="json")

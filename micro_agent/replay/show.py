@@ -12,6 +12,7 @@ from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
+from micro_agent.text.encoding import as_json
 from micro_agent.text.printable import printable
 from micro_agent.traces import Record, read_records
 
@@ -53,6 +54,9 @@ def describe(run: Run) -> Iterator[str]:
         yield ""
     if run.answer is not None:
         yield f"Answer: {run.answer}"
+    if run.outputs is not None and [*run.outputs.values()] != [run.answer]:
+        yield f"Outputs: {as_json(run.outputs)}"
+    if run.status == "completed":
         yield from replies.last()
     if run.confirmation is not None:
         yield f"Waits for confirmation of: {whole_call(run.confirmation['tool'], run.confirmation['args'])}"

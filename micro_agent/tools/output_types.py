@@ -38,7 +38,7 @@ def submit_tool(fields: Mapping[str, "FieldInfo"], taken: Iterable[str]) -> Tool
     adapters = {name: _adapter(field) for name, field in fields.items()}
     try:
         parameters = parameters_of(
-            _NAME, adapters, {name: said for name, field in fields.items() if (said := _said(name, field))},
+            _NAME, adapters, {name: said for name, field in fields.items() if (said := said_of(name, field))},
             {name: field.get_default(call_default_factory=True) for name, field in fields.items()
              if not field.is_required()},
         )  # fmt: skip
@@ -129,7 +129,7 @@ def _adapter(field: "FieldInfo") -> "TypeAdapter[Any]":
     return TypeAdapter(rebuilt(kind))
 
 
-def _said(name: str, field: "FieldInfo") -> str:
+def said_of(name: str, field: "FieldInfo") -> str:
     """What describes an output: DSPy writes ``${name}`` where nobody said anything."""
     extra: Any = field.json_schema_extra
     said = extra.get("desc") if isinstance(extra, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]

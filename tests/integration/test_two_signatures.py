@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from micro_agent import MicroAgent, configure_lm, tool
-from micro_agent.replay import fork, verify
+from micro_agent.program.prediction import prediction
+from micro_agent.replay import describe, fork, verify
 from micro_agent.run import Mode, Run
 from micro_agent.streaming import AnswerText
 from micro_agent.testing import ModelServer, Received, Reply, call, decision, final, text
@@ -178,3 +179,13 @@ def test_a_run_keeps_its_outputs_in_a_file(tmp_path: Path) -> None:
         run = MicroAgent(Decide, tools=[in_stock], lm=lm, rules=[]).ask(order=Order(item="pear", count=2), stock=7)
     assert Run.load(run.save(tmp_path / "run.json")).outputs == run.outputs
     assert run.answer == "2 of 7"
+    shown = list(describe(run))
+    assert "Answer: 2 of 7" in shown
+    assert 'Outputs: {"verdict": "send", "reason": "2 of 7"}' in shown
+    assert any("enum_spelling" in line for line in shown)
+
+
+def test_a_run_from_before_there_were_outputs_is_a_prediction() -> None:
+    agent = MicroAgent(tools=[], lm="mock")
+    old = Run.model_validate({"question": "2 + 2?", "answer": "4", "status": "completed"})
+    assert prediction(old, agent.signature).answer == "4"
