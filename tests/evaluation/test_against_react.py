@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from micro_agent.run.finishing import QUESTION
 from micro_agent.testing import ModelServer, Received, Reply, call, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,7 +112,8 @@ def test_each_arm_is_asked_the_same_and_counted_right(tmp_path: Path) -> None:
         assert row[4:7] == [f"{10 * calls:.1f}", f"{5 * calls:.1f}", f"{calls:.1f}"]
     assert requests.count("micro-agent") == 5 + 3  # decisions, and whether each answer is final
     assert requests.count("react") == 1 + 2 + 1 + 3
-    assert {(body or {})["temperature"] for body in sent.values()} == {0.2}
+    decisions = [body or {} for body in sent.values() if (body or {})["messages"][-1]["content"] != QUESTION]
+    assert {body["temperature"] for body in decisions} == {0.2}
     assert "`python -m benchmarks.against_react --provider openai --model scripted " in done.stdout
     (tools,) = [result["run"]["steps"] for result in results(tmp_path, "react") if result["task"]["id"] == "sum"]
     assert [(step["tool"], step["args"], step["observation"]["result"]) for step in tools] == [

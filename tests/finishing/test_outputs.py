@@ -334,3 +334,11 @@ def test_a_signature_has_inputs_and_outputs() -> None:
 
     with pytest.raises(ConfigurationError, match="has inputs and outputs"):
         MicroAgent(Nothing, tools=[])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_call_that_cannot_be_read_is_told_as_one(mode: str) -> None:
+    bad = text('{"tool": {"name": "look_up", "args": {"word": }}}')
+    with agent(SURE, mode, [bad, gives(mode, {"answer": "Rome", "confidence": 1.0})]) as (asked, server):
+        assert asked.ask("Capital?", document="Italy").answer == "Rome"
+        assert '"word"' in server.chats[1].messages[-1]["content"]

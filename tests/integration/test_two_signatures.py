@@ -163,6 +163,34 @@ def test_a_recorded_run_is_verified_and_forked(provider: str, mode: Mode, tmp_pa
         assert fork(recorded, 1, agent).outputs == run.outputs
 
 
+def test_a_run_of_another_signature_is_judged_by_its_schema_on_record(tmp_path: Path) -> None:
+    with model() as (lm, _):
+        run = MicroAgent(Decide, tools=[in_stock], lm=lm, rules=[], traces=tmp_path).ask(
+            order=Order(item="pear", count=2), stock=7
+        )
+        plain = MicroAgent(tools=[in_stock], lm=lm, mode="native", rules=[], system=run.system)
+        [found] = verify([TraceStore(tmp_path).load(run.id)], plain)
+    assert found.divergence is not None
+    assert found.divergence.kind == "request", "the instructions and the tools are others; the replies read the same"
+    assert found.later is None
+
+
+def test_outputs_are_not_streamed_to_listeners_as_text() -> None:
+    class Answer(dspy.Signature):
+        question: str = dspy.InputField()
+        answer: str = dspy.OutputField()
+        sure: bool = dspy.OutputField()
+
+    script = [text("I will submit it."), call("submit", {"answer": "Rome it is.", "sure": True})]
+    with ModelServer(script) as server:
+        lm = configure_lm("openai", "scripted", server.openai_url, "none")
+        agent = MicroAgent(Answer, tools=[], lm=lm, rules=[])
+        listener = dspy.streaming.StreamListener("answer", predict=agent.plan, predict_name="plan")
+        streamed = dspy.streamify(agent, stream_listeners=[listener], async_streaming=False)
+        said = [one for one in streamed(question="Capital?") if not isinstance(one, dspy.streaming.StatusMessage)]
+    assert "".join(one.chunk for one in said if hasattr(one, "chunk")) == "Rome it is."
+
+
 def test_a_run_that_was_killed_goes_on_with_its_signature(tmp_path: Path) -> None:
     with model() as (lm, _):
         agent = MicroAgent(Decide, tools=[in_stock], lm=lm, rules=[], traces=tmp_path)

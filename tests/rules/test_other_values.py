@@ -55,5 +55,10 @@ def test_a_step_of_the_calculation_is_no_other_value() -> None:
     assert finish("17 * 24: 340 first.", *computed(340, 408)) == Amend("17 * 24: 340 first. (calculator: 408)")
 
 
+def test_a_value_in_two_units_is_not_another_one() -> None:
+    assert other_value("From 9:40 to 11:15, how long?", "It takes 1 hour and 35 minutes.", [95]) is None
+    assert other_value("From 9:40 to 11:15, how long?", "It takes 1 hour and 45 minutes.", [95]) is not None
+
+
 def test_without_a_value_there_is_no_other_one() -> None:
     assert other_value("How many?", "About 12.", []) is None

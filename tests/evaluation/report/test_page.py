@@ -184,7 +184,7 @@ def test_half_a_character_of_a_tool_is_shown_and_can_be_written(page: Page, resu
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=40))
+@given(text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(str.strip))
 def test_any_text_is_text(page: Page, result: Make, text: str) -> None:
     read = page([_everywhere(result, text)], **_header_with(text))
     assert not read.faults
