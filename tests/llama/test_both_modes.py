@@ -50,7 +50,7 @@ def test_noise_becomes_valid_calls(server: "Llama", mode: Mode, way: str) -> Non
         assert (step.tool, step.ok, step.coercions) == ("measure", True, [])
         assert step.observation == f"{step.args['count']} {step.args['unit']}"
     for call in run.calls:
-        assert (call.error, call.repairs, call.retries, call.mode) == (None, [], 0, mode)
+        assert (call.error, call.repairs, call.mode) == (None, [], mode)
         assert call.output_tokens is not None
         assert call.model == "tiny"
     tokens = [call.input_tokens or 0 for call in run.calls]
