@@ -18,7 +18,7 @@ from micro_agent.program.prediction import prediction
 from micro_agent.replay import describe, fork, verify
 from micro_agent.run import Mode, Run
 from micro_agent.streaming import AnswerText
-from micro_agent.testing import ModelServer, Received, Reply, call, decision, final, text
+from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, decision, final, text
 from micro_agent.traces import TraceStore
 
 
@@ -174,6 +174,14 @@ def test_a_run_of_another_signature_is_judged_by_its_schema_on_record(tmp_path: 
     assert found.divergence is not None
     assert found.divergence.kind == "request", "the instructions and the tools are others; the replies read the same"
     assert found.later is None
+
+
+def test_a_plain_run_is_judged_as_one_by_an_agent_with_a_signature(tmp_path: Path) -> None:
+    lm = ScriptedLM([text("It is 4.")])
+    run = MicroAgent(tools=[in_stock], lm=lm, rules=[], traces=tmp_path).ask("2 + 2?")
+    [found] = verify([TraceStore(tmp_path).load(run.id)], MicroAgent(Decide, tools=[in_stock], lm=lm, rules=[]))
+    assert found.divergence is not None
+    assert (found.divergence.kind, found.later) == ("request", None)
 
 
 def test_outputs_are_not_streamed_to_listeners_as_text() -> None:
