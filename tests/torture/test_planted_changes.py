@@ -60,7 +60,7 @@ def test_nothing_planted_nothing_found(folder: Path) -> None:
 
 
 def test_a_change_of_a_rule_is_found(folder: Path) -> None:
-    implied = "frozenset(tool for tool in odds if odds[tool] > _SURE)"
+    implied = "frozenset(tool for tool in odds if odds[tool] > 0)"
     plant(folder, "rules/implied_tools.py", implied, "frozenset()")
     code, verdicts = verified(folder)
     assert (code, verdicts["summary"]["differ"]) == (1, 1)
@@ -73,7 +73,7 @@ def test_a_change_of_a_rule_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "instead", "where"),
     [
-        ("planner_prompts.toml", "You are a careful assistant", "You are an assistant", "instructions"),
+        ("planner_prompts.toml", "in one or two plain sentences", "in a sentence", "instructions"),
         ("tools/calculator.py", "Compute an arithmetic expression exactly.", "Compute an expression.", "tools"),
     ],
 )
