@@ -2,6 +2,7 @@
 """DSPy's cache: an LM that has it switched on is asked the same thing once, as in any program of DSPy."""
 
 import asyncio
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from dspy.streaming import StreamListener, StreamResponse
 from micro_agent import MicroAgent, configure_lm
 from micro_agent.streaming import AnswerText
 from micro_agent.testing import ModelServer, call, error, text
+
+# diskcache leaves the connections of other threads to the collector, which Python 3.13 says.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 
 
 def add(a: int, b: int) -> int:
@@ -29,6 +33,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     dspy.configure_cache(disk_cache_dir=str(tmp_path / "cache"))
     yield
     module.cache = before
+    gc.collect()
 
 
 def served() -> ModelServer:
