@@ -85,14 +85,14 @@ class MicroAgent(Program):
         self, question: str | None = None, *, limits: Limits | None = None, on_event: OnEvent | None = None,
         on_step: OnStep | None = None, cancel: Cancel | None = None, **inputs: Any,
     ) -> Run:  # fmt: skip
-        """Answer a question, or do what the signature says with ``inputs``.
+        """Answer a question, or do what the signature says with ``inputs``. ``history``: the run or messages before it.
 
         What a model, tool or server does never raises: ``run.status`` and ``run.error`` say it.
         ``on_step`` is called with each step, ``on_event`` with each `StreamEvent` (the wire then streams); ``cancel``
         ends the run when it is set.
 
         Raises:
-            ConfigurationError: There is no model to ask.
+            ConfigurationError: There is no model to ask, or the history is none.
             StorageError: The run cannot be written down; nothing was done.
             RunInterrupted: Ctrl-C; the run is on record.
             TypeError: The inputs are not those of the signature.

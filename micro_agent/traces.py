@@ -15,6 +15,7 @@ from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, R
 from micro_agent.files.jsonl import private_folder, storage_error
 from micro_agent.files.masking import Mask, mask_of
 from micro_agent.run import Run, Status
+from micro_agent.run.chain import earlier_of
 from micro_agent.storage.decisions import (
     Choice,
     create_decision,
@@ -93,8 +94,10 @@ class TraceStore:
         append_record(path, run, mask=self.mask())
         return path
 
-    def load(self, run_id: str, index: int = -1) -> Run:
-        """A record of a run, by default the latest. ``index`` counts readable records as a list does.
+    def load(self, run_id: str, index: int = -1, *, earlier: bool = True) -> Run:
+        """A record of a run, by default the latest; with the runs ``earlier`` in its conversation, if all are here.
+
+        ``index`` counts readable records as a list does.
 
         Raises:
             RunNotFound: there is no trace of it, or no such record.
@@ -110,7 +113,7 @@ class TraceStore:
         if faults:
             _log.warning("the trace %s is damaged, the rest is read: %s", path, "; ".join(faults))
         try:
-            return runs[index]
+            return self._with_earlier(runs[index]) if earlier else runs[index]
         except IndexError:
             raise RunNotFound(f"the trace of run {run_id} has {len(runs)} records, none is number {index}") from None
 
@@ -147,6 +150,7 @@ class TraceStore:
             raise self._no_journal(run_id) from None
         if journal.damage:
             _log.warning("the journal of run %s is damaged, the rest is used: %s", run_id, journal.damage)
+        self._with_earlier(journal.run)
         return journal
 
     def peek(self, run_id: str) -> Run:
@@ -156,7 +160,7 @@ class TraceStore:
             RunNotFound: there is no such run under way.
         """
         try:
-            return read_journal(self._journal(run_id), mask=self.mask()).run
+            return self._with_earlier(read_journal(self._journal(run_id), mask=self.mask()).run)
         except FileNotFoundError:
             raise self._no_journal(run_id) from None
 
@@ -207,6 +211,16 @@ class TraceStore:
     def masked(self, data: Any) -> bytes:
         """``data`` (a run, or plain data with runs in it) as one line of JSON, with secrets masked as in a record."""
         return self.mask().encode(data)
+
+    def _with_earlier(self, run: Run) -> Run:
+        if run.follows is not None and not run.earlier:
+            run.earlier = earlier_of(run, self._latest)
+        return run
+
+    def _latest(self, run_id: str) -> Run | None:
+        records = read_records(self.path(run_id)) if _there(self.path(run_id)) else ()
+        runs = [record.run for record in records if record.run is not None]
+        return runs[-1] if runs else None
 
     def _journal(self, run_id: str) -> Path:
         return self.state_dir / "runs" / f"{_checked(run_id)}.journal"

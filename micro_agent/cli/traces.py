@@ -105,7 +105,7 @@ def _runs(store: "TraceStore") -> "Iterator[Run]":
 
     for run_id in store.ids():
         try:
-            yield store.load(run_id)
+            yield store.load(run_id, earlier=False)
         except MicroAgentError as error:
             say(f"micro-agent: {error}")
 

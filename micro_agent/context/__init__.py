@@ -5,7 +5,8 @@ Nothing in here knows DSPy or a server; all that is decided follows from the run
 """
 
 from micro_agent.context.budget import reserve_of
+from micro_agent.context.conversation import Conversation
 from micro_agent.context.tokens import estimate
 from micro_agent.context.window import Window
 
-__all__ = ["Window", "estimate", "reserve_of"]
+__all__ = ["Conversation", "Window", "estimate", "reserve_of"]

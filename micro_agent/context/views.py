@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from micro_agent.context.conversation import NEXT_QUESTION
 from micro_agent.context.tokens import estimate
-from micro_agent.run import FINISH_ASKED, Run, Step
+from micro_agent.run import FINISH_ASKED, LMCall, Step
 from micro_agent.text.encoding import as_json
 from micro_agent.tools.shorten import cut_middle, shortened
 
 View = Mapping[str, Any]
 """A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``.
 
-In JSON mode ``wrote`` is a reply that needed no repairs.
+In JSON mode ``wrote`` is a reply that needed no repairs. ``asks``: its observation is the question of the run, which is
+never cut.
 """
 
 LEAST_CHARS = 24
@@ -19,13 +21,17 @@ LEAST_CHARS = 24
 LEAST_SHAPE = 200
 """In fewer characters than that no object or list is told by its parts."""
 _ARGS_CHARS, _RESULT_CHARS = 56, 88
+_BEFORE = "Note: This came before it in the conversation (each turn and each call is cut to a line):"
 
 
-def view_of(step: Step, run: Run) -> dict[str, Any]:
-    """What the planner sees of a step: the prose beside a native call too, and the whole text of a refused reply."""
+def view_of(step: Step, calls: Sequence[LMCall]) -> dict[str, Any]:
+    """What the planner sees of a step: the prose beside a native call too, and the whole text of a refused reply.
+
+    ``calls`` are the replies that ``step.call`` is the number of one of.
+    """
     seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
     if step.call is not None:
-        call = run.calls[step.call]
+        call = calls[step.call]
         reply, wrote = call.reply, call.reply.get("text")
         text = wrote if reply.get("tool_calls") or step.call_id is None else None
         seen |= {"call": step.call, "call_id": step.call_id, "said": _said(text) if text else ""}
@@ -51,7 +57,8 @@ def cut(view: View, chars: int | None) -> dict[str, Any]:
     args = dict(view["args"])
     if _refused_answer(view):
         args["answer"] = _cut_text(args["answer"], chars)
-    changed = {"args": args, "observation": _cut_text(view["observation"], chars)}
+    observation = view["observation"] if view.get("asks") else _cut_text(view["observation"], chars)
+    changed = {"args": args, "observation": observation}
     said = {"said": _cut_text(view["said"], chars)} if view.get("said") else {}
     return {**view, **changed, **said}
 
@@ -78,18 +85,32 @@ def _size_of_cut(view: View, chars: int) -> int:
     return tokens_of(cut(view, chars))
 
 
-def lines_of(steps: Sequence[Step], most: int) -> list[str]:
-    """A text that names the latest ``most`` calls among ``steps``, which are shown no more; none if there are none."""
-    calls = [step for step in steps if step.call_id is not None and step.is_tool]
-    shown = calls[max(0, len(calls) - most) :]
-    left = len(calls) - len(shown)
-    told = [f"- ({left} earlier calls are left out)"] if left else []
-    begun = "Note: You have done this already (each result is cut to a line):"
-    return ["\n".join([begun, *told, *map(_line, shown)])] if calls else []
+def lines_of(question: str, steps: Sequence[Step], most: int) -> list[str]:
+    """A text that names the latest ``most`` calls among ``steps``, which are shown no more; none if there are none.
+
+    A whole turn of a conversation is one line instead, the first that of ``question``.
+    """
+    turns, calls = list[str](), list[str]()
+    for step in steps:
+        if step.tool == NEXT_QUESTION:
+            turns.append(f"- asked: {_short(_flat(question), _ARGS_CHARS)} -> {_answered(step)}")
+            question, calls = step.observation, []
+        elif step.call_id is not None and step.is_tool:
+            calls.append(_line(step))
+    lines = [*turns, *calls]
+    left = max(0, len(lines) - most)
+    told = [f"- ({left} earlier {'turns' if turns else 'calls'} are left out)"] if left else []
+    begun = _BEFORE if turns else "Note: You have done this already (each result is cut to a line):"
+    return ["\n".join([begun, *told, *lines[left:]])] if lines else []
+
+
+def _answered(step: Step) -> str:
+    answer = step.args.get("answer")
+    return "no answer" if answer is None else f"answered: {_short(_flat(answer), _RESULT_CHARS)}"
 
 
 def _line(step: Step) -> str:
-    args, result = (" ".join(_text(value).split()) for value in (step.args, step.observation))
+    args, result = _flat(step.args), _flat(step.observation)
     return f"- {step.tool} {_short(args, _ARGS_CHARS)} -> {_short(result, _RESULT_CHARS)}"
 
 
@@ -103,12 +124,16 @@ def _refused_answer(view: View) -> bool:
 
 
 def _texts(view: View) -> list[str]:
-    texts = [_text(view["observation"]), view.get("said") or ""]
+    texts = ["" if view.get("asks") else _text(view["observation"]), view.get("said") or ""]
     return [*texts, view["args"]["answer"]] if _refused_answer(view) else texts
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else as_json(value)
+
+
+def _flat(value: Any) -> str:
+    return " ".join(_text(value).split())
 
 
 def _cut_text(value: Any, chars: int) -> Any:

@@ -1,15 +1,16 @@
-"""What a model is shown of one run: all of it while it fits, then less, decided before anything is sent.
+"""What a model is shown of a run and the turns before it: all while it fits, then less, decided before it is sent.
 
-A function of the run alone: a session that resumes it, and a replay, show the same.
+A function of the conversation alone: a session that resumes the run, a replay, and the next turn show the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import ceil, inf
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.context.budget import Budget, Calibration, reserve_in
+from micro_agent.context.conversation import NEXT_QUESTION, Conversation
 from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_part, planned_after
 from micro_agent.context.views import View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
@@ -29,9 +30,9 @@ REFUSED_PART = 0.75
 MOST_REFUSALS = 2
 """So often in a row a request that was found too long is trimmed and made again."""
 TOLD = "Earlier results were cut here to fit the context. Call a tool again if you need one of them in full."
+TOLD_LATER = "Earlier turns were cut here to fit the context. Call a tool again if you need a result of theirs in full."
 
-
-_NO_RESULTS = (WARNING, CONFIRMATION_REQUIRED)
+_NO_RESULTS = (WARNING, CONFIRMATION_REQUIRED, NEXT_QUESTION)
 
 
 @dataclass
@@ -60,6 +61,7 @@ class Window:
     _planned: int = 0
     _refusals: int = 0
     _begun: bool = False
+    _talk: Conversation | None = None
 
     @property
     def room(self) -> int | None:
@@ -70,6 +72,13 @@ class Window:
         """The settings that a request changes, with a reply no longer than the context leaves room for."""
         most, room = changed.get("max_tokens", held.get("max_tokens")), self.room
         return {**changed, "max_tokens": room} if room is not None and most is not None and most > room else {**changed}
+
+    def conversation(self, run: Run) -> Conversation:
+        """The turns up to this run, with all that has happened in it."""
+        if self._talk is None:
+            self._talk = Conversation(run)
+        self._talk.take()
+        return self._talk
 
     def fit(self, run: Run, page: "Page") -> Trimmed | Failure | None:
         """Take in what has happened in the run; what has to happen before it goes on, if anything."""
@@ -109,30 +118,31 @@ class Window:
     def _follow(self, run: Run, page: "Page") -> None:
         if not self._begun:
             self._begin(run, page)
+        talk = self.conversation(run)
         self.tokens = page.render(self.question, self.views)
-        for first, end in _batches(run.steps, self._taken[1]):
-            self._learn(run, _replies(run.steps[first:end]), page)
-            if run.steps[first].tool == CONTEXT_TRIMMED:
-                self._apply(run, first, page)
+        for first, end in _batches(talk.steps, self._taken[1]):
+            self._learn(talk, _replies(talk.steps[first:end]), page)
+            if talk.steps[first].tool == CONTEXT_TRIMMED:
+                self._apply(talk, first, page)
             else:
-                self._show(run, first, end)
+                self._show(talk, first, end)
             self._taken = self._taken[0], end
             self.tokens = page.render(self.question, self.views)
 
     def _begin(self, run: Run, page: "Page") -> None:
+        self._begun, self.question = True, self.conversation(run).question
         page.restart()
-        self._begun, self.question = True, run.question
-        self._head, self._learned.schema_tokens = page.measure(run.question, ()), page.schema_tokens
+        self._head, self._learned.schema_tokens = page.measure(self.question, ()), page.schema_tokens
         if run.context_length is not None:
             reserve = reserve_in(run, run.context_length, self.max_tokens)
             self._budget = Budget(run.context_length, reserve, self._learned)
             self._learned.generous = self._head > self._budget.most
 
-    def _learn(self, run: Run, calls: int, page: "Page") -> None:
+    def _learn(self, talk: Conversation, calls: int, page: "Page") -> None:
         """Take in the count of the latest of so many calls, whose request is the one that was rendered last."""
         if calls <= self._taken[0]:
             return
-        self._taken, call = (calls, self._taken[1]), run.calls[calls - 1]
+        self._taken, call = (calls, self._taken[1]), talk.calls[calls - 1]
         if call.input_tokens is None or call.mode != page.wire.mode:
             return
         believed = self._learned.take(self.tokens, call.input_tokens, first=not self.views)
@@ -140,8 +150,8 @@ class Window:
         if believed and self.server is not None and schema > SCHEMA_PART * self.tokens and not self.views:
             self.server.schema_in_prompt = call.input_tokens >= self.tokens - schema
 
-    def _show(self, run: Run, first: int, end: int) -> None:
-        views = [view_of(step, run) for step in run.steps[first:end]]
+    def _show(self, talk: Conversation, first: int, end: int) -> None:
+        views = [view_of(step, talk.calls) for step in talk.steps[first:end]]
         results = [view for view in views if view.get("call") is not None and view["tool"] not in _NO_RESULTS]
         share = self._share(results)
         for index, view in enumerate(views, first):
@@ -169,50 +179,50 @@ class Window:
         fits = sum(map(tokens_of, results)) + TURN_TOKENS <= most
         return None if fits else max(LEAST_SHARE, int(part * room) // len(results))
 
-    def _apply(self, run: Run, index: int, page: "Page") -> None:
-        """From here on the run is shown as its step ``index`` says."""
-        args = run.steps[index].args
+    def _apply(self, talk: Conversation, index: int, page: "Page") -> None:
+        """From here on the conversation is shown as its step ``index`` says."""
+        args = talk.steps[index].args
         if args.get("refused"):  # what a server taught; any other limit is the one that the run began with
             self._budget = Budget(args["limit"], args["reserve"], self._learned)
         self._now = cutting_of(args)
-        self.question, self.views = _shown(run, self._now, run.steps[:index], run.steps[index])
+        self.question, self.views = _shown(talk, self._now, index, talk.steps[index])
         if not self.views:
             self._now = Cutting(index + 1, self._now.lines)
         self._learned.latest = None
         self._trims, self._turns = self._trims + 1, 0
-        self._planned = planned_after(self._trims, self._left(run))
+        self._planned = planned_after(self._trims, talk.left(index, self._taken[0]))
         page.restart()
-
-    def _left(self, run: Run) -> float:
-        """How many more turns the run may have whose results are shown; nothing is shown after the last decision."""
-        return (run.limits.get("max_steps") or inf) - self._taken[0] - 1
 
     def _trim(
         self, run: Run, page: "Page", budget: Budget, *, refused: bool = False, guessed: bool = False
     ) -> Trimmed | None:
         """What to cut so that the next request has room to grow; ``None`` if nothing helps or nothing need be cut."""
-        told = Step(tool=CONTEXT_TRIMMED, observation=TOLD)
+        talk = self.conversation(run)
+        end, text = len(talk.steps), TOLD_LATER if talk.own else TOLD
+        told = Step(tool=CONTEXT_TRIMMED, observation=text)
         anew = replace(budget, learned=self._learned.trimmed())
 
         @cache
         def measured(start: int, lines: int, chars: tuple[tuple[int, int], ...]) -> int:
-            return page.measure(*_shown(run, Cutting(start, lines, dict(chars)), run.steps, told))
+            return page.measure(*_shown(talk, Cutting(start, lines, dict(chars)), end, told))
 
         def size(level: Cutting) -> int:
             return measured(level.start, level.lines, tuple(level.chars.items()))
 
-        head = page.measure(run.question, ())
+        head = page.measure(talk.asked, ())
         room = max(0, anew.most - head)
         start = self._now.start
-        views = [view_of(step, run) for step in run.steps[start:]]
-        planned = planned_after(self._trims + 1, self._left(run))
-        turns = Turns(views, _turn_starts(run.steps, start), self._now, room, largest_part(planned))
+        views = [view_of(step, talk.calls) for step in talk.steps[start:]]
+        if start < talk.own:
+            views[talk.own - 1 - start]["asks"] = True
+        planned = planned_after(self._trims + 1, talk.left(end, self._taken[0]))
+        turns = Turns(views, _turn_starts(talk.steps, start), self._now, room, largest_part(planned))
         found = turns.fitting(size, anew, planned=planned, exact=not guessed)
         if found is None or (size(found) >= self.tokens and not refused):
             return None
         before, after = self._learned.needed(self.tokens), anew.learned.needed(size(found))
         figures = {"limit": budget.length, "reserve": budget.reserve, "tokens_before": before, "tokens_after": after}
-        return Trimmed({**found.args(), **figures, **({"refused": True} if refused else {})}, TOLD)
+        return Trimmed({**found.args(), **figures, **({"refused": True} if refused else {})}, text)
 
 
 def _overflow(budget: Budget, tokens: int, page: "Page", remedy: str) -> Failure:
@@ -225,12 +235,12 @@ def _overflow(budget: Budget, tokens: int, page: "Page", remedy: str) -> Failure
     return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": message, "retries": 0}, "stopped")
 
 
-def _shown(run: Run, cutting: Cutting, steps: Sequence[Step], told: Step) -> tuple[str, list[View]]:
-    """The question and the views of ``steps`` as ``cutting`` has them, and then the word about it."""
-    question = "\n\n".join([run.question, *lines_of(steps[: cutting.start], cutting.lines)])
-    kept = enumerate(steps[cutting.start :], cutting.start)
-    views: list[View] = [cut(view_of(step, run), cutting.chars.get(index)) for index, step in kept]
-    return question, [*views, view_of(told, run)] if views else []
+def _shown(talk: Conversation, cutting: Cutting, end: int, told: Step) -> tuple[str, list[View]]:
+    """The question and the views of the steps before ``end`` as ``cutting`` has them, and then the word about it."""
+    left_out, kept = talk.steps[: cutting.start], enumerate(talk.steps[cutting.start : end], cutting.start)
+    question = "\n\n".join([talk.question_at(cutting.start), *lines_of(talk.question, left_out, cutting.lines)])
+    views: list[View] = [cut(view_of(step, talk.calls), cutting.chars.get(index)) for index, step in kept]
+    return question, [*views, view_of(told, talk.calls)] if views else []
 
 
 def _batches(steps: Sequence[Step], start: int) -> Iterator[tuple[int, int]]:

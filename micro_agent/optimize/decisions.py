@@ -23,7 +23,7 @@ def decisions(run: Run) -> list[dict[str, Any]]:
 def _before(run: Run, number: int) -> list[dict[str, Any]]:
     """The steps that stood in the request of the ``number``-th call."""
     earlier = takewhile(lambda step: step.call is None or step.call < number, run.steps)
-    return [view_of(step, run) for step in earlier if not stands(step)]
+    return [view_of(step, run.calls) for step in earlier if not stands(step)]
 
 
 def _decision(call: LMCall) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Finishing:
 
     def _request(self, run: Run) -> Request | Failure:
         step = Step(tool=FINISH_ASKED, observation=QUESTION, call=len(run.calls) - 1)
-        if self.window.fit(run, self.adapter.page) is not None or not self.window.takes(view_of(step, run)):
+        if self.window.fit(run, self.adapter.page) is not None or not self.window.takes(view_of(step, run.calls)):
             told = "the question whether the answer is final does not fit into the context"
             return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": told, "retries": 0}, "stopped")
         adapter, format_ = self.adapter, None if traits_of(self.lm).plain_questions else FORMAT
@@ -81,7 +81,7 @@ class Finishing:
         config = adapter.wire.config(sampling, format_)
         if adapter.tools and format_ is not None:
             config = replace(config, tool_choice=ToolChoice("none"))
-        messages = (*adapter.page.messages, *turns_of(adapter.wire, [view_of(step, run)]))
+        messages = (*adapter.page.messages, *turns_of(adapter.wire, [view_of(step, run.calls)]))
         return Request(
             model=self.lm.model, system=adapter.page.system, messages=messages, tools=adapter.tools, config=config
         )

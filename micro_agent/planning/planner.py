@@ -130,5 +130,5 @@ class Planner:
         call = self._adapter.last
         self._tries.answered()
         self._window.answered()
-        call.cost_usd = self._cost(call)
-        return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, run))
+        call.cost_usd, call.request["steps"] = self._cost(call), len(run.steps)
+        return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, self._window.conversation(run)))

@@ -2,17 +2,20 @@
 """The agent as a module of a DSPy program."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Self
 
 import dspy
 
+from micro_agent.program.history import before, messages_of
 from micro_agent.program.prediction import prediction
 from micro_agent.program.saving import restored, saved, without_secrets
 from micro_agent.program.signature import AgentSignature
 from micro_agent.program.streams import adriven, driven
 from micro_agent.run import Run
 from micro_agent.running.session import Session
+from micro_agent.running.setup import Setup
 
 
 class Program(dspy.Module):
@@ -20,6 +23,7 @@ class Program(dspy.Module):
 
     plan: dspy.Predict
     signature: AgentSignature
+    _setup: Setup
 
     def forward(self, question: str | None = None, **inputs: Any) -> dspy.Prediction:
         """``ask`` as a DSPy program: a `prediction`."""
@@ -62,7 +66,13 @@ class Program(dspy.Module):
 
     def _begun(self, question: str | None, inputs: dict[str, Any]) -> Run:
         text, given = self.signature.asked(question, inputs)
-        return Run(question=text, inputs=given)
+        history = inputs.get(self.signature.history or "")
+        return Run(question=text, inputs=given, **({} if history is None else before(history, self._turn)))
+
+    def _turn(self, number: int, told: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The messages of a turn that a ``dspy.History`` has."""
+        submit = self._setup.outputs.submit
+        return messages_of(number, *self.signature.turn(told), submit and submit.name)
 
     @abstractmethod
     def _session(self, run: Run, lm: Any = None, **options: Any) -> Session: ...

@@ -20,6 +20,7 @@ from micro_agent.tools.outputs import Outputs
 DEFAULT = "question -> answer: str"
 _QUESTION = "question"
 _NOT_TAKEN = (dspy.Image, dspy.Audio, dspy.Tool, dspy.ToolCalls)
+_HISTORY = "history"
 _OPTIONS = frozenset({"limits", "on_event", "on_step", "cancel"})
 """What ``ask`` takes beside inputs."""
 
@@ -41,7 +42,7 @@ class AgentSignature:
             found = _default() if given is None else cast("type[dspy.Signature]", dspy.ensure_signature(given))
         except (ValueError, TypeError, SyntaxError) as error:
             raise ConfigurationError(f"signature {given!r:.80} cannot be read: {error}") from error
-        if not found.input_fields or not found.output_fields:
+        if not cls(found)._inputs or not found.output_fields:
             raise ConfigurationError("a signature has inputs and outputs, such as 'document, question -> answer: str'")
         for name, field in found.input_fields.items():
             if name in _OPTIONS:
@@ -89,19 +90,35 @@ class AgentSignature:
         Raises:
             TypeError: Inputs are missing, unknown or of another type.
         """
-        names = list(self.fields.input_fields)
+        names = list(self._inputs)
         first = _QUESTION if _QUESTION in names else names[0]
         given = {**({} if question is None else {first: question}), **inputs}
+        given.pop(self.history or "", None)
         missing, unknown = [n for n in names if n not in given], [n for n in given if n not in names]
         if missing or unknown:
             faults = {"missing": missing, "unknown": unknown}
             told = [f"{what}: {', '.join(which)}" for what, which in faults.items() if which]
             raise TypeError(f"the inputs are {', '.join(names)}; {'; '.join(told)}")
-        values = {name: _plain(name, field, given[name]) for name, field in self.fields.input_fields.items()}
-        [(_, only), *others] = values.items()
-        if not others and isinstance(only, str):
-            return only, values
-        return "\n\n".join(_block(name, value) for name, value in values.items()), values
+        values = {name: _plain(name, field, given[name]) for name, field in self._inputs.items()}
+        return self._message(values), values
+
+    def turn(self, told: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The message and the outputs of an earlier turn, of which not all inputs need be known.
+
+        Raises:
+            TypeError: It has none of the inputs, or one of another type.
+        """
+        inputs = {name: _plain(name, field, told[name]) for name, field in self._inputs.items() if name in told}
+        if not inputs:
+            raise TypeError(f"a turn of the history has no input ({', '.join(self._inputs)}), only {', '.join(told)}")
+        outputs = {name: _plain(name, field, told[name]) for name, field in self._outputs.items() if name in told}
+        return self._message(inputs), outputs
+
+    def _message(self, values: Mapping[str, Any]) -> str:
+        only = next(iter(values.values()))
+        if len(self._inputs) == 1 and isinstance(only, str):
+            return only
+        return "\n\n".join(_block(name, value) for name, value in values.items())
 
     def values(self, run: Run) -> dict[str, Any]:
         """The outputs of a run as values of their types; of a run without any, texts are ``""`` and others ``None``."""
@@ -110,6 +127,18 @@ class AgentSignature:
         if run.answer is not None and not self.is_typed:  # a record from before there were outputs
             return dict.fromkeys(self._outputs, run.answer)
         return {name: "" if field.annotation is str else None for name, field in self._outputs.items()}
+
+    @property
+    def history(self) -> str | None:
+        """The name of what tells the turns before a question: a ``dspy.History``, or ``history`` where it is free."""
+        fields = self.fields.input_fields
+        own = (name for name, field in fields.items() if dspy.History in _kinds(field.annotation))
+        return next(own, None if _HISTORY in fields else _HISTORY)
+
+    @property
+    def _inputs(self) -> dict[str, FieldInfo]:
+        """The inputs that the message has."""
+        return {name: field for name, field in self.fields.input_fields.items() if name != self.history}
 
     @property
     def _outputs(self) -> dict[str, FieldInfo]:

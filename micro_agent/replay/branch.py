@@ -9,6 +9,7 @@ from micro_agent.replay.parts import session_of
 from micro_agent.rules import BeforePlan, Stop
 from micro_agent.rules.limits import Limits, limits_of
 from micro_agent.run import POLICY_VIOLATION, REPETITION, WARNING, Run, Step
+from micro_agent.run.chain import require_earlier
 from micro_agent.running.session import drive
 
 _SAID_AFTER = frozenset({WARNING, REPETITION, POLICY_VIOLATION})
@@ -46,7 +47,10 @@ def fork(run: Run, at: int, agent: MicroAgent, *, limits: Limits | None = None, 
 def begin(run: Run, at: int) -> Run:
     """The new run as it stands before it goes on. Raises `ConfigurationError` as `fork` does."""
     steps = _first(run, at)
-    return with_beginning(Run(question=run.question, inputs=run.inputs, parent=run.id, forked_at=steps), run, steps)
+    require_earlier(run)
+    new = Run(question=run.question, inputs=run.inputs, parent=run.id, forked_at=steps)
+    new.follows, new.earlier, new.history = run.follows, run.earlier, run.history
+    return with_beginning(new, run, steps)
 
 
 def _first(run: Run, at: int) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.run import SCHEMA_VERSION, Run
+from micro_agent.run.chain import earlier_of
 from micro_agent.traces import read_records
 
 
@@ -36,6 +37,18 @@ def recorded(paths: Iterable[str | Path], index: int = -1) -> Iterator[Recorded]
         yield from (_recorded(file, index) for file in _files(Path(path)))
 
 
+def with_earlier(run: Run, path: Path) -> Run:
+    """The run with those before it in its conversation, whose traces stand beside its own at ``path``."""
+    if run.follows is not None and not run.earlier:
+        run.earlier = earlier_of(run, lambda ident: _latest(path.with_name(f"{ident}.jsonl")))
+    return run
+
+
+def _latest(path: Path) -> Run | None:
+    runs = [record.run for record in read_records(path) if record.run is not None]
+    return runs[-1] if runs else None
+
+
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
@@ -57,4 +70,4 @@ def _recorded(path: Path, index: int) -> Recorded:
     if run.schema_version > SCHEMA_VERSION:
         newer = f"schema version {run.schema_version}, {SCHEMA_VERSION} is known: update micro-agent"
         return Recorded(str(path), fault=newer)
-    return Recorded(str(path), run)
+    return Recorded(str(path), with_earlier(run, path))

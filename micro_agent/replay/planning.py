@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from micro_agent.context import Conversation
 from micro_agent.decoding import ModelReply, RawCall
 from micro_agent.effects import Failure, Trimmed
 from micro_agent.models.identity import Traits
@@ -106,6 +107,10 @@ class RecordedPlanner(Planner):
     def views(self) -> Sequence[View]:
         """The steps in the latest request."""
         return self._views
+
+    def conversation(self, run: Run) -> Conversation:
+        """The turns up to the run, as it stands."""
+        return self._window.conversation(run)
 
     @property
     def wire(self) -> NativeWire:

@@ -76,13 +76,17 @@ def _place(at: int, run: Run, planner: RecordedPlanner) -> str:
         count += len(list(demo_of(planner.wire, number, demo)))
         if at < count:
             return f"demo {number + 1}"
+    talk = planner.conversation(run)
     if at == count:
-        return "the question"
+        return "the question of an earlier turn" if talk.own else "the question"
     views = planner.views
-    left_out = len(run.steps) - len(views)  # the oldest ones, where the context was too short for them
+    left_out = len(talk.steps) - len(views)  # the oldest ones, where the context was too short for them
     shown = range(1, len(views) + 1)
     step = next(n for n in shown if n == len(views) or at <= count + len(list(turns_of(planner.wire, views[:n]))))
-    return f"step {left_out + step} ({views[step - 1]['tool']})"
+    own = left_out + step - talk.own
+    if own <= 0:
+        return "an earlier turn" if own < 0 else "the answer before the question, or the question"
+    return f"step {own} ({views[step - 1]['tool']})"
 
 
 def said(message: Any) -> str:

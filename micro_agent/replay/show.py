@@ -9,6 +9,7 @@ from textwrap import indent
 from typing import Any
 
 from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.replay.files import with_earlier
 from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
@@ -36,7 +37,7 @@ def record_of(path: str | Path, index: int = -1) -> Run:
     if not -len(runs) <= index < len(runs):
         count = _count(len(runs), "record")
         raise ConfigurationError(f"{path} has {count}: --index goes from {-len(runs)} to {len(runs) - 1}")
-    return runs[index]
+    return with_earlier(runs[index], Path(path))
 
 
 def describe(run: Run) -> Iterator[str]:
@@ -46,6 +47,10 @@ def describe(run: Run) -> Iterator[str]:
     yield ""
     if run.system:
         yield f"System: {run.system}"
+    if run.follows:
+        yield f"Follows: run {run.follows}" + (f" (turn {len(run.earlier) + 1})" if run.earlier else "")
+    if given := [message for message in run.history if message["role"] == "user"]:
+        yield f"History: {_count(len(given), 'turn')} that no run was made for"
     yield f"Question: {run.question}"
     yield ""
     replies = Replies(run)

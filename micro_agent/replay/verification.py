@@ -16,6 +16,7 @@ from micro_agent.replay.planning import reply_of
 from micro_agent.replay.verdict import Verdict
 from micro_agent.rules.limits import limits_of
 from micro_agent.run import Run
+from micro_agent.run.chain import require_earlier
 
 _NEVER_PREPARED = frozenset({"UNKNOWN_TOOL", "NOT_RUN"})
 
@@ -58,6 +59,7 @@ def _verdict(found: Recorded, parts: Parts, live_tools: bool) -> Verdict:
 
 def _check(run: Run, parts: Parts) -> None:
     """Raises `ValueError` with one line that says why the run cannot be replayed."""
+    require_earlier(run)
     copied = run.forked_at or 0
     used = {step.tool for step in run.steps[copied:] if step.is_tool and step.error not in _NEVER_PREPARED}
     if unknown := sorted(used - set(parts.tools)):

@@ -88,7 +88,7 @@ class LMCall(_Data):
     request: dict[str, Any] = Field(default_factory=dict)
     """``sha256`` of the whole request; ``messages`` in it; ``shared``: how many it has in common with the request
     before; ``chain``: for each message after those, the sha256 of everything up to and including it, ``head``: of what
-    comes before the messages; ``tokens``: its size, as estimated."""
+    comes before the messages; ``tokens``: its size, as estimated; ``steps``: so many there were when it was sent."""
 
 
 class Usage(_Data):
@@ -148,6 +148,9 @@ class Run(_Data):
     system: str | None = None  # a task or persona that was added to the instructions
     parent: str | None = None
     forked_at: int | None = None  # so many steps of a fork are copies of its ``parent``'s
+    follows: str | None = None  # the run before this one in a conversation; ``earlier`` has them all, the first first
+    earlier: tuple["Run", ...] = Field(default=(), exclude=True, repr=False)
+    history: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])  # messages before the first of them
     error: dict[str, Any] | None = None  # ``{"code", "message", …}`` of what ended the run
 
     def save(self, path: str | PathLike[str]) -> Path:

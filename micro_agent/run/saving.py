@@ -46,7 +46,8 @@ def save(run: "Run", path: str | os.PathLike[str]) -> Path:
     there is unchanged then.
     """
     target = Path(path)
-    line = mask_of().encode(run)
+    earlier = [one.model_dump() for one in run.earlier]
+    line = mask_of().encode({**run.model_dump(), "earlier": earlier} if earlier else run)
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
     try:
         write_new(temporary, line)

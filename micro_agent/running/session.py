@@ -142,10 +142,8 @@ class Session:
 
     async def astarting(self, effect: Act) -> Outcome | None:
         """The same, without holding up the event loop while the disk works."""
-        standing = self._start(effect)
-        if self.journal is not None and not effect.ready.tool.read_only:
-            await asyncio.to_thread(self.journal.sync)
-        return standing
+        quick = self.journal is None or effect.ready.tool.read_only
+        return self.starting(effect) if quick else await asyncio.to_thread(self.starting, effect)
 
     def _start(self, effect: Act) -> Outcome | None:
         ready, approved, self._approved = effect.ready, self._approved, None

@@ -66,12 +66,7 @@ class Setup:
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
-        session = self._open(predict, lm, run, held, journal, cancel)
-        if on_step is not None:
-            session.on_step = told("on_step", on_step)
-        if emit is not None:
-            tell(session, emit)
-        return session
+        return self._open(predict, lm, run, held, journal, cancel, emit, on_step)
 
     def resumed(
         self, predict: Any, model: Callable[[Run], Any], run: Run | str, decision: Approval | None, *,
@@ -89,26 +84,30 @@ class Setup:
         try:
             taken_up(lm := model(run), run)
             word = decided(run, decision)
-            session = self._open(predict, lm, run, limits_of(run), journal, cancel)
+            session = self._open(predict, lm, run, limits_of(run), journal, cancel, emit)
             session.decided = word
         except BaseException:
             if journal is not None:
                 journal.close()
             raise
-        if emit is not None:
-            tell(session, emit)
         return session
 
     def _open(
-        self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None
-    ) -> Session:
+        self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None,
+        emit: OnEvent | None, on_step: OnStep | None = None,
+    ) -> Session:  # fmt: skip
         price = price_of(lm, self.settings)
         tools = list(self.tools.values())
         planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system, self.outputs)
-        return Session(
+        session = Session(
             AgentLoop(run, self.tools, self.rules, limits, self.outputs), planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
         )  # fmt: skip
+        if on_step is not None:
+            session.on_step = told("on_step", on_step)
+        if emit is not None:
+            tell(session, emit)
+        return session
 
     @cached_property
     def digests(self) -> Digests:

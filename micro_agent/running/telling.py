@@ -1,6 +1,7 @@
 """What a run tells while it is under way: its events, for whoever listens."""
 
 from micro_agent.files.masking import mask_of
+from micro_agent.run import Step
 from micro_agent.running.session import Session
 from micro_agent.streaming import AnswerFilter, AnswerText, Ended, OnEvent, Started, StepTaken, WithoutText
 from micro_agent.streaming.masked_text import masked_events
@@ -20,5 +21,10 @@ def tell(session: Session, emit: OnEvent) -> None:
             answer.finish(run.answer)
         emit(Ended(run))
 
-    session.on_start, session.on_end = (lambda: emit(Started(run.id))), end
-    session.on_step = lambda step: emit(StepTaken(step))
+    heard = session.on_step
+
+    def step(taken: Step) -> None:
+        heard(taken)
+        emit(StepTaken(taken))
+
+    session.on_start, session.on_step, session.on_end = (lambda: emit(Started(run.id))), step, end

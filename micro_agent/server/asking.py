@@ -105,7 +105,7 @@ def _ended(store: TraceStore, run_id: str) -> bytes:
     if state.status == "running":
         told = f"run {run_id} is not under way here: POST /runs/{run_id}/resume goes on with it"
         raise Refused("not_under_way", told)
-    return store.masked(answer_of(store.load(run_id), store))
+    return store.masked(answer_of(store.load(run_id, earlier=False), store))
 
 
 async def _end(data: bytes, after: int) -> AsyncGenerator[bytes]:

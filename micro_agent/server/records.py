@@ -43,7 +43,7 @@ def trace(
 ) -> Response:
     """The record as it stands in the trace file, secrets masked. A run that has not paused or ended has none yet."""
     store = store_of(request)
-    return sent(store.load(run_id, index), store)
+    return sent(store.load(run_id, index, earlier=False), store)
 
 
 @router.get("/runs", summary="The runs, the one written last first", response_model=Runs, responses=documented())
@@ -109,7 +109,7 @@ def found(store: TraceStore, run_id: str) -> RunState:
         if known.id == run_id:
             with suppress(RunNotFound):  # it ended while we looked
                 return _state_of_open(store, known)
-    return state_of(store.load(run_id), store, open=False, busy=False, decision=None, damage=None)
+    return state_of(store.load(run_id, earlier=False), store, open=False, busy=False, decision=None, damage=None)
 
 
 def _state_of_open(store: TraceStore, known: OpenRun) -> RunState:

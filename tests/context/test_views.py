@@ -62,11 +62,11 @@ def test_lines_name_the_latest_calls_and_count_the_others() -> None:
         Step(tool="read", args={"n": n}, observation={"text": "long " * 50}, call=n, call_id=str(n)) for n in range(5)
     ]
     steps.insert(2, Step(tool=POLICY_VIOLATION, observation="No.", call=9))
-    [told] = lines_of(steps, 2)
+    [told] = lines_of("Which?", steps, 2)
     lines = told.splitlines()
     assert lines[1] == "- (3 earlier calls are left out)"
     assert [
         line.startswith(f'- read {{"n": {n}}} -> {{"text": "long ') for line, n in zip(lines[2:], (3, 4), strict=True)
     ]
     assert all(len(line) < 160 for line in lines)
-    assert lines_of(steps[2:3], 4) == []
+    assert lines_of("Which?", steps[2:3], 4) == []

@@ -197,7 +197,7 @@ def recorded_demo() -> dict[str, Any]:
 
     script = [text("3"), text(""), calls(("nope", {}), ("add", {"a": 1, "b": 2})), text("3")]
     run = MicroAgent(tools=[add], lm=ScriptedLM(script), rules=[rule]).ask("1 + 2?")
-    steps = [view_of(step, run) for step in run.steps]
+    steps = [view_of(step, run.calls) for step in run.steps]
     return {"question": run.question, "steps": steps, "decision": {"final": {"answer": "3"}}}
 
 
