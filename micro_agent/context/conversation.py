@@ -8,13 +8,12 @@ from math import inf
 from typing import Any
 
 from micro_agent.context.given_turns import given_turns
+from micro_agent.context.views import NEXT_QUESTION, view_of
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.chain import require_earlier
 from micro_agent.run.finishing import stands
 from micro_agent.text.encoding import as_json
 
-NEXT_QUESTION = "next question"
-"""Stands in ``Step.tool`` where a turn ends and the next one asks. Such a step is on no record."""
 ACCEPTED = "Accepted."
 """What came of a call that gave the outputs of an earlier turn."""
 
@@ -69,6 +68,11 @@ class Conversation:
     def question_at(self, step: int) -> str:
         """The question that the step with this number is a part of the answer to."""
         return self._turn_of(step).run.question
+
+    def view(self, step: int, end: int) -> dict[str, Any]:
+        """A step as the planner sees it in the turn that ends, so far, before ``end``."""
+        asks = {"asks": True} if step == self._turn_of(end).step - 1 else {}
+        return {**view_of(self.steps[step], self.calls), **asks}
 
     def left(self, step: int, calls: int) -> float:
         """How many turns of the loop there may be after a step whose results are shown, when ``calls`` were answered.

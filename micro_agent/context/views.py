@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from micro_agent.context.conversation import NEXT_QUESTION
 from micro_agent.context.tokens import estimate
 from micro_agent.run import FINISH_ASKED, LMCall, Step
 from micro_agent.text.encoding import as_json
@@ -16,6 +15,8 @@ In JSON mode ``wrote`` is a reply that needed no repairs. ``asks``: its observat
 never cut.
 """
 
+NEXT_QUESTION = "next question"
+"""Stands in ``Step.tool`` where a turn ends and the next one asks. Such a step is on no record."""
 LEAST_CHARS = 24
 """Nothing is cut to less."""
 LEAST_SHAPE = 200

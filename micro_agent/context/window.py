@@ -10,9 +10,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.context.budget import Budget, Calibration, reserve_in
-from micro_agent.context.conversation import NEXT_QUESTION, Conversation
+from micro_agent.context.conversation import Conversation
 from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_part, planned_after
-from micro_agent.context.views import View, chars_for, cut, lines_of, tokens_of, view_of
+from micro_agent.context.views import NEXT_QUESTION, View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, Run, Step
 
@@ -212,9 +212,7 @@ class Window:
         head = page.measure(talk.asked, ())
         room = max(0, anew.most - head)
         start = self._now.start
-        views = [view_of(step, talk.calls) for step in talk.steps[start:]]
-        if start < talk.own:
-            views[talk.own - 1 - start]["asks"] = True
+        views = [talk.view(step, end) for step in range(start, end)]
         planned = planned_after(self._trims + 1, talk.left(end, self._taken[0]))
         turns = Turns(views, _turn_starts(talk.steps, start), self._now, room, largest_part(planned))
         found = turns.fitting(size, anew, planned=planned, exact=not guessed)
@@ -237,9 +235,9 @@ def _overflow(budget: Budget, tokens: int, page: "Page", remedy: str) -> Failure
 
 def _shown(talk: Conversation, cutting: Cutting, end: int, told: Step) -> tuple[str, list[View]]:
     """The question and the views of the steps before ``end`` as ``cutting`` has them, and then the word about it."""
-    left_out, kept = talk.steps[: cutting.start], enumerate(talk.steps[cutting.start : end], cutting.start)
-    question = "\n\n".join([talk.question_at(cutting.start), *lines_of(talk.question, left_out, cutting.lines)])
-    views: list[View] = [cut(view_of(step, talk.calls), cutting.chars.get(index)) for index, step in kept]
+    left_out = lines_of(talk.question, talk.steps[: cutting.start], cutting.lines)
+    question = "\n\n".join([talk.question_at(cutting.start), *left_out])
+    views: list[View] = [cut(talk.view(step, end), cutting.chars.get(step)) for step in range(cutting.start, end)]
     return question, [*views, view_of(told, talk.calls)] if views else []
 
 
