@@ -18,6 +18,7 @@ from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.planning.given_demos import given_demos
 from micro_agent.planning.signature import PlanWithTools, compiling
+from micro_agent.program.history import History
 from micro_agent.program.module import Program
 from micro_agent.program.signature import AgentSignature
 from micro_agent.rules import Rule
@@ -82,8 +83,8 @@ class MicroAgent(Program):
 
     @module_call
     def ask(
-        self, question: str | None = None, *, limits: Limits | None = None, on_event: OnEvent | None = None,
-        on_step: OnStep | None = None, cancel: Cancel | None = None, **inputs: Any,
+        self, question: str | None = None, *, history: History | None = None, limits: Limits | None = None,
+        on_event: OnEvent | None = None, on_step: OnStep | None = None, cancel: Cancel | None = None, **inputs: Any,
     ) -> Run:  # fmt: skip
         """Answer a question, or do what the signature says with ``inputs``. ``history``: the run or messages before it.
 
@@ -97,28 +98,29 @@ class MicroAgent(Program):
             RunInterrupted: Ctrl-C; the run is on record.
             TypeError: The inputs are not those of the signature.
         """
-        run = self._begun(question, inputs)
+        run = self._begun(question, inputs, history)
         return drive(self._session(run, limits=limits, emit=on_event, on_step=on_step, cancel=cancel))
 
     @module_call
     async def aask(
-        self, question: str | None = None, *, limits: Limits | None = None, on_event: OnEvent | None = None,
-        cancel: Cancel | None = None, **inputs: Any,
+        self, question: str | None = None, *, history: History | None = None, limits: Limits | None = None,
+        on_event: OnEvent | None = None, cancel: Cancel | None = None, **inputs: Any,
     ) -> Run:  # fmt: skip
         """`ask`, awaited. A cancelled task leaves its run on record."""
-        run = self._begun(question, inputs)
+        run = self._begun(question, inputs, history)
         return await adrive(await self._asession(run, limits=limits, emit=on_event, cancel=cancel))
 
-    def stream(self, question: str | None = None, *, limits: Limits | None = None,
+    def stream(self, question: str | None = None, *, history: History | None = None, limits: Limits | None = None,
                **inputs: Any) -> Iterator[StreamEvent]:  # fmt: skip
         """`ask` as it goes: `Started`, `StepTaken`, `AnswerText`, at last `Ended`. Leaving it early cancels the run."""
-        cancel = Cancel()
-        return stream(lambda emit: self.ask(question, limits=limits, on_event=emit, cancel=cancel, **inputs), cancel)
+        cancel, inputs = Cancel(), {**inputs, "history": history, "limits": limits}
+        return stream(lambda emit: self.ask(question, on_event=emit, cancel=cancel, **inputs), cancel)
 
-    def astream(self, question: str | None = None, *, limits: Limits | None = None,
+    def astream(self, question: str | None = None, *, history: History | None = None, limits: Limits | None = None,
                 **inputs: Any) -> AsyncIterator[StreamEvent]:  # fmt: skip
         """`stream`, awaited."""
-        return astream(lambda emit: self.aask(question, limits=limits, on_event=emit, **inputs))
+        inputs = {**inputs, "history": history, "limits": limits}
+        return astream(lambda emit: self.aask(question, on_event=emit, **inputs))
 
     @module_call
     def resume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:

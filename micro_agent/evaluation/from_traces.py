@@ -140,7 +140,7 @@ def _results(
             if run.id in done.runs:
                 continue
             tasks = asking.get(_plain(run.question), [])
-            if not tasks:
+            if not tasks or run.follows or run.history:  # what is asked in a conversation is another question there
                 done.other_question.add(run.id)
             elif run.status in ("running", "confirmation_required") or run.termination_reason == "cancelled":
                 done.not_ended[run.id] = run.termination_reason or run.status

@@ -90,6 +90,8 @@ def _latest(path: Path) -> Run | None:
 
 
 def _fault(run: Run, tools: Collection[str]) -> str | None:
+    if run.follows or run.history:
+        return "asked after other turns"
     if not {step.tool for step in run.steps if step.is_tool} <= set(tools):
         return "with tools that are not there"
     try:

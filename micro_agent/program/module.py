@@ -64,10 +64,12 @@ class Program(dspy.Module):
         super(Program, copied).__setstate__(super().__getstate__())
         return copied
 
-    def _begun(self, question: str | None, inputs: dict[str, Any]) -> Run:
+    def _begun(self, question: str | None, inputs: dict[str, Any], history: Any = None) -> Run:
+        name = self.signature.history
+        inputs = inputs if history is None else {**inputs, name or "history": history}
         text, given = self.signature.asked(question, inputs)
-        history = inputs.get(self.signature.history or "")
-        return Run(question=text, inputs=given, **({} if history is None else before(history, self._turn)))
+        told = inputs.get(name) if name else None
+        return Run(question=text, inputs=given, **({} if told is None else before(told, self._turn)))
 
     def _turn(self, number: int, told: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The messages of a turn that a ``dspy.History`` has."""

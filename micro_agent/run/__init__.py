@@ -11,24 +11,17 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from micro_agent.run.markers import (  # isort: skip
+    CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION, POLICY_VIOLATION,
+    REPETITION, SELF_CORRECTION, VALIDATION_ERROR, WARNING,
+)  # fmt: skip
 from micro_agent.run.saving import SCHEMA_VERSION, load, save
 
-POLICY_VIOLATION = "⛔️policy_violation"
-VALIDATION_ERROR = "⛔️validation_error"
-MALFORMED_DECISION = "⛔️malformed_decision"
-NO_ACTION = "⛔️no_action"
-CONFIRMATION_REQUIRED = "⛔️confirmation_required"
-REPETITION = "⛔️repetition"
-WARNING = "⚠️warning"
-SELF_CORRECTION = "🔁self_correction"
-CONTEXT_TRIMMED = "✂️context_trimmed"
-FINISH_ASKED = "❓finish_asked"
-
-MARKERS = frozenset({
-    POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION, CONFIRMATION_REQUIRED,
-    REPETITION, WARNING, SELF_CORRECTION, CONTEXT_TRIMMED, FINISH_ASKED,
-})  # fmt: skip
-"""The names that stand in ``Step.tool`` for steps which the loop records. No tool can have one of them."""
+__all__ = [
+    "CONFIRMATION_REQUIRED", "CONTEXT_TRIMMED", "FINISH_ASKED", "MALFORMED_DECISION", "MARKERS", "NO_ACTION",
+    "POLICY_VIOLATION", "REPETITION", "SCHEMA_VERSION", "SELF_CORRECTION", "VALIDATION_ERROR", "WARNING", "Finish",
+    "FinishedBy", "LMCall", "Mode", "Run", "Status", "Step", "Usage", "new_id", "utc_now",
+]  # fmt: skip
 
 Status = Literal["running", "completed", "confirmation_required", "stopped", "failed"]
 Mode = Literal["native", "json"]

@@ -64,13 +64,14 @@ def test_recorded_runs_are_scored_by_the_tasks_that_ask_their_questions(score: "
     ran("What  is 2+3? ", "6")
     ran("What is the capital of Japan?", "Tokyo.")
     ran("Something else?", "5")
+    ran("What is 2+3?", "5", follows=right.id)  # in a conversation, another question
     done = score("traces/*.jsonl", *SCORE)
     assert done.code == 0
     assert done.out.startswith("success_rate: 0.667 ")
     assert "n: 3  (2 tasks, 2 epochs, 1 trial without a result)" in done.out
     assert done.err.splitlines() == [
         "3 runs scored: 3 trials of 2 tasks.",
-        "1 run without a task: no task asks the same question.",
+        "2 runs without a task: no task asks the same question.",
         "1 of 3 tasks without a run: never",
         "Results: s.jsonl",
     ]

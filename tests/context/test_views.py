@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from micro_agent.context import estimate
-from micro_agent.context.views import LEAST_CHARS, chars_for, cut, lines_of
+from micro_agent.context.views import LEAST_CHARS, NEXT_QUESTION, chars_for, cut, lines_of
 from micro_agent.run import POLICY_VIOLATION, Step
 from micro_agent.text.encoding import as_json
 
@@ -55,6 +55,32 @@ def test_an_answer_that_was_not_taken_and_words_beside_a_call_are_cut_too() -> N
     assert shown["observation"] == "No."
     assert all("characters cut" in text for text in (shown["args"]["answer"], shown["said"]))
     assert refused["args"]["answer"] == "word " * 400
+
+
+def test_a_question_that_is_asked_now_is_not_cut_only_the_answer_before_it() -> None:
+    asks = view("What? " * 400, tool=NEXT_QUESTION, args={"answer": "Yes."}, call_id=None, asks=True)
+    assert chars_for(asks, 60) is None
+    long = {**asks, "args": {"answer": "Yes. " * 400}}
+    chars = chars_for(long, 60)
+    assert chars is not None
+    shown = cut(long, chars)
+    assert shown["observation"] == "What? " * 400
+    assert estimate(shown["args"]["answer"]) <= 60
+
+
+def test_turns_that_are_shown_no_more_are_a_line_each() -> None:
+    calls = [Step(tool="look", args={"n": n}, observation=f"found {n}", call=n, call_id=str(n)) for n in range(3)]
+    asks = [
+        Step(tool=NEXT_QUESTION, args=told, observation=f"And {n}?") for n, told in enumerate([{"answer": "A."}, {}])
+    ]
+    [told] = lines_of("First?", [calls[0], asks[0], calls[1], asks[1], calls[2]], 9)
+    assert told.splitlines()[1:] == [
+        "- asked: First? -> answered: A.",
+        "- asked: And 0? -> no answer",
+        '- look {"n": 2} -> found 2',
+    ]
+    [fewer] = lines_of("First?", [calls[0], asks[0], calls[1], asks[1], calls[2]], 1)
+    assert fewer.splitlines()[1:] == ["- (2 earlier turns are left out)", '- look {"n": 2} -> found 2']
 
 
 def test_lines_name_the_latest_calls_and_count_the_others() -> None:

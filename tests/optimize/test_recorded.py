@@ -62,6 +62,7 @@ def test_what_is_left_out_is_counted_and_said(store: TraceStore) -> None:
         return 7
 
     asked(store, "Which price?", call("price", {}), text("7"), tools=[price])
+    MicroAgent(lm=ScriptedLM(SUM), traces=store).ask("17*3?", history=[{"role": "user", "content": "Hi."}])
     broken = json.loads(store.path(asked(store, "Who wrote Hamlet?", text("Shakespeare.")).id).read_text())
     del broken["calls"][0]["decision"]["final"]
     (store.directory / "broken.jsonl").write_text(json.dumps(broken))
@@ -72,8 +73,9 @@ def test_what_is_left_out_is_counted_and_said(store: TraceStore) -> None:
     learned = found(store, held_out=held_out)
     assert {run.question.strip().lower() for _, run in learned.examples} == {"what is 17*3?"}
     assert learned.told() == (
-        "1 recorded runs to learn from (left out: 1 damaged, 1 of a question that is held out, 1 of the same question, "
-        "2 unreadable, 2 unsuccessful, 1 with nothing to show, 1 with tools that are not there, 1 without replies)"
+        "1 recorded runs to learn from (left out: 1 asked after other turns, 1 damaged, "
+        "1 of a question that is held out, 1 of the same question, 2 unreadable, 2 unsuccessful, "
+        "1 with nothing to show, 1 with tools that are not there, 1 without replies)"
     )
 
 

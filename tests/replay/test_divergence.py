@@ -117,6 +117,25 @@ def test_the_question_and_the_demos_are_named(recorder: "Recorder", looked_up: R
         assert divergence.where == f"request 1, message {at + 1} of {len(chain)} ({role}): {named}"
 
 
+def test_what_a_message_of_an_earlier_turn_says_is_named(recorder: "Recorder", today: MicroAgent) -> None:
+    first = recorder.ask("Hello.", recorder.call("lookup", {"number": 1}), recorder.answer("Hi."))
+    agent = recorder.agent(recorder.call("lookup", {"number": 2}), recorder.answer("2."))
+    later = recorder.store.load(agent.ask("And 2?", history=first).id)
+    [request, after] = [call.request for call in later.calls]
+    count = request["messages"]
+    assert (after["messages"], after["shared"]) == (count + 2, count)
+    places = ["the question of an earlier turn", "an earlier turn", "an earlier turn"]
+    places += ["the answer before the question, or the question"] * 2
+    for at, named in enumerate(places, count - len(places)):
+        changed = {f"calls.0.request.chain.{index}": "f" * 64 for index in range(at, count)}
+        other = edited(later, {"calls.0.request.sha256": "f" * 64, **changed})
+        other.earlier = later.earlier
+        assert found(other, today).where.endswith(named)
+    other = edited(later, {"calls.1.request.sha256": "f" * 64, "calls.1.request.chain.1": "f" * 64})
+    other.earlier = later.earlier
+    assert found(other, today).where.endswith("step 1 (lookup)")
+
+
 def test_a_message_more_or_less_is_told(looked_up: Run, today: MicroAgent) -> None:
     request = looked_up.calls[1].request
     fewer = edited(looked_up, {"calls.1.request.sha256": "f" * 64, "calls.1.request.chain": request["chain"][:1]})

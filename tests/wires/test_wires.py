@@ -151,7 +151,7 @@ def test_arguments_that_no_server_takes_are_mended_on_the_wire_and_kept_on_recor
 
 def test_what_a_planner_sees_of_a_step_that_no_reply_asked_for() -> None:
     run = Run(question="?", calls=[LMCall(reply={})])
-    assert view_of(Step(tool=WARNING, observation="x"), run) == {"tool": WARNING, "args": {}, "observation": "x"}
+    assert view_of(Step(tool=WARNING, observation="x"), run.calls) == {"tool": WARNING, "args": {}, "observation": "x"}
 
 
 DEMOS: list[dict[str, Any]] = [
