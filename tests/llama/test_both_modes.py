@@ -81,6 +81,18 @@ def test_what_was_computed_once_is_not_computed_again(server: "Llama", mode: Mod
     assert sum(tokens) > tokens[0] + new + 8 * len(tokens), "it would have been more"
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_of_a_turn_that_follows_only_what_is_new_is_computed(server: "Llama", mode: Mode) -> None:
+    agent = MicroAgent([measure], lm_of(server, seed=2), mode, [], Limits(max_steps=2), demos=[])
+    first = agent.ask("And how high?")
+    before = server.computed
+    second = agent.ask("And how wide?", history=first)
+    sent = [[call.input_tokens or 0 for call in run.calls] for run in (first, second)]
+    new = sent[1][-1] - sent[0][-1]
+    assert server.computed - before <= new + 8 * len(sent[1])
+    assert sent[1][0] > new + 8 * len(sent[1]), "it would have been more"
+
+
 def test_in_json_mode_what_the_model_wrote_is_not_computed_again_either(spelling: "Llama") -> None:
     before = spelling.computed
     run = MicroAgent([measure], lm_of(spelling), "json", [], Limits(max_steps=4), demos=[]).ask("How long is it?")
