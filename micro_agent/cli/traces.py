@@ -111,7 +111,7 @@ def _runs(store: "TraceStore") -> "Iterator[Run]":
 
 
 def _row(run: "Run") -> dict[str, object]:
-    keys = {"id", "ts", "question", "status", "termination_reason", "answer", "provider", "model"}
+    keys = {"id", "ts", "question", "status", "termination_reason", "answer", "provider", "model", "follows"}
     return {**run.model_dump(include=keys), "steps": len(run.steps), "cost_usd": run.usage.cost_usd}
 
 

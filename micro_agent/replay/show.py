@@ -48,7 +48,8 @@ def describe(run: Run) -> Iterator[str]:
     if run.system:
         yield f"System: {run.system}"
     if run.follows:
-        yield f"Follows: run {run.follows}" + (f" (turn {len(run.earlier) + 1})" if run.earlier else "")
+        yield f"Follows: run {run.follows}"
+    yield from map(_turn, range(1, len(run.earlier) + 1), run.earlier)
     if given := [message for message in run.history if message["role"] == "user"]:
         yield f"History: {_count(len(given), 'turn')} that no run was made for"
     yield f"Question: {run.question}"
@@ -141,6 +142,12 @@ def _step(number: int, step: Step, replies: Replies) -> Iterator[str]:
         yield indent(_cut(_text(step.observation), _LONGEST), "  -> ", predicate=lambda line: True)
     for coercion in step.coercions:
         yield f"     read as: {_text(coercion)}"
+
+
+def _turn(number: int, run: Run) -> str:
+    """An earlier turn on one line."""
+    said = run.termination_reason if run.answer is None else run.answer
+    return "  " + _cut(" ".join(f"{number}. {run.question} -> {said}".split()), _WIDTH)
 
 
 def _instead(run: Run) -> str:

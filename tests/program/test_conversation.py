@@ -327,7 +327,9 @@ def test_the_record_names_the_run_that_is_followed(store: TraceStore, tmp_path: 
     loaded = store.load(second.id)
     assert [run.question for run in loaded.earlier] == ["I am Ann."]
     assert store.load(second.id, earlier=False).earlier == ()
-    assert f"Follows: run {first.id} (turn 2)" in list(describe(record_of(store.path(second.id))))
+    lines = list(describe(record_of(store.path(second.id))))
+    at = lines.index(f"Follows: run {first.id}")
+    assert lines[at + 1 : at + 3] == ["  1. I am Ann. -> Hello Ann.", "Question: Who am I?"]
     assert asked.ask("Sure?", history=loaded).follows == second.id
     assert spoken(lm.messages(2))[-5:-1] == [
         ("user", "I am Ann."), ("assistant", "Hello Ann."), ("user", "Who am I?"), ("assistant", "Ann.")
