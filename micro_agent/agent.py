@@ -123,7 +123,8 @@ class MicroAgent(Program):
         return astream(lambda emit: self.aask(question, on_event=emit, **inputs))
 
     @module_call
-    def resume(self, run: Run | str, decision: Approval | None = None, *, cancel: Cancel | None = None) -> Run:
+    def resume(self, run: Run | str, decision: Approval | None = None, *, on_event: OnEvent | None = None,
+               cancel: Cancel | None = None) -> Run:  # fmt: skip
         """Go on with a run that paused or was killed: by its id, or as it was returned where no traces are written.
 
         ``decision`` is the word on its open question, if it was not given elsewhere (``micro-agent approve``).
@@ -132,7 +133,7 @@ class MicroAgent(Program):
             RunNotFound: No such run is open.
             RunBusy: Another process holds it.
         """
-        return drive(self._setup.resumed(self.plan, self._model, run, decision=decision, cancel=cancel))
+        return drive(self._setup.resumed(self.plan, self._model, run, decision, emit=on_event, cancel=cancel))
 
     @module_call
     async def aresume(self, run: Run | str, decision: Approval | None = None, *, on_event: OnEvent | None = None,

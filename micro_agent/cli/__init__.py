@@ -6,7 +6,7 @@ from io import TextIOWrapper
 
 import typer
 
-from micro_agent.cli import ask, decide, doctor, eval, optimize, replay, resume, serve, tools, traces
+from micro_agent.cli import ask, chat, decide, doctor, eval, optimize, replay, resume, serve, tools, traces
 from micro_agent.cli.messages import log_from, mask_the_rest, say
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask", epilog=ask.ENVIRONMENT)(ask.ask)
+app.command("chat", epilog=ask.ENVIRONMENT)(chat.chat)
 app.command("replay")(replay.replay)
 app.command("resume")(resume.resume)
 app.command("approve")(decide.approve)

@@ -14,7 +14,8 @@ from micro_agent.run.finishing import stands
 from micro_agent.streaming import AnswerText, Ended, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
-_CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
+CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
+"""The exit code for a run that ended so."""
 
 
 def report(
@@ -36,10 +37,16 @@ def report(
             print_text(run.answer)
         for line in _aside(run, store, again):
             say(line)
-        raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else _CODES[run.status])
+        raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else CODES[run.status])
 
 
 def _aside(run: Run, store: TraceStore, again: str) -> Iterator[str]:
+    yield from unanswered(run, again)
+    yield f"Trace: {store.path(run.id)}"
+
+
+def unanswered(run: Run, again: str) -> Iterator[str]:
+    """What there is to say of a run that has no answer."""
     if run.status == "confirmation_required" and run.confirmation is not None:
         yield "Waiting for confirmation:"
         yield f"  {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
@@ -49,7 +56,6 @@ def _aside(run: Run, store: TraceStore, again: str) -> Iterator[str]:
     elif run.status != "completed":
         error = run.error or {}
         yield f"{run.status.capitalize()} ({run.termination_reason}): {error.get('message', '')}".rstrip(": ")
-    yield f"Trace: {store.path(run.id)}"
 
 
 def print_step(step: Step) -> None:

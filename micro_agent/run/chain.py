@@ -14,10 +14,24 @@ def following(run: Run) -> dict[str, object]:
     Raises:
         ConfigurationError: It has not ended, or follows one that nobody has.
     """
-    if run.status in _OPEN:
+    if is_open(run):
         raise ConfigurationError(f"run {run.id} has not ended ({run.status}): resume it, then ask what follows")
     require_earlier(run)
     return {"follows": run.id, "earlier": (*run.earlier, run.model_copy(update={"earlier": ()}))}
+
+
+def previous(run: Run) -> Run | None:
+    """The run that this one follows, with those before it; ``None`` for the first of a conversation."""
+    require_earlier(run)
+    if not run.earlier:
+        return None
+    *earlier, last = run.earlier
+    return last.model_copy(update={"earlier": tuple(earlier)})
+
+
+def is_open(run: Run) -> bool:
+    """Whether the run has not ended: it can be resumed, and not be followed."""
+    return run.status in _OPEN
 
 
 def require_earlier(run: Run) -> None:

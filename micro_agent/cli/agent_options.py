@@ -1,0 +1,142 @@
+"""The options that make an agent, for the commands that ask one."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from micro_agent.cli.options import (
+    AskedMode,
+    BaseUrl,
+    Confirmations,
+    Demos,
+    Fallback,
+    FinishBy,
+    MaxBytes,
+    MaxCost,
+    MaxSteps,
+    MaxTime,
+    MaxTokens,
+    Mode,
+    Model,
+    NoBuiltinTools,
+    NoRequiredTools,
+    Provider,
+    System,
+    Think,
+    Tools,
+    TracesDir,
+    UseToolCalls,
+    check_think,
+    mode_for,
+    option,
+    rules_of,
+    settings,
+    store_of,
+    tool_options,
+    tools_of,
+)
+
+if TYPE_CHECKING:
+    from micro_agent.agent import MicroAgent
+    from micro_agent.models.settings import Settings
+    from micro_agent.tools import Tool
+    from micro_agent.traces import TraceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An agent and what it was made of; ``again`` is what to type behind a command for the same tools."""
+
+    agent: "MicroAgent"
+    store: "TraceStore"
+    tools: "list[Tool]"
+    lm: Any
+    again: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentOptions:
+    """What is said on the command line about an agent. `taking` makes options of the fields."""
+
+    utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="Make the clock tool answer in UTC.")] = False
+    system: System = None
+    tools: Tools = None
+    no_builtin_tools: NoBuiltinTools = False
+    no_required_tools: NoRequiredTools = False
+    max_tokens: MaxTokens = None
+    think: Think = None
+    finish: FinishBy = None
+    max_steps: MaxSteps = 6
+    max_time: MaxTime = None
+    max_cost: MaxCost = None
+    max_bytes: MaxBytes = 32 * 1024 * 1024
+    provider: Provider = None
+    model: Model = None
+    base_url: BaseUrl = None
+    mode: AskedMode = field(default=Mode.auto)
+    use_tool_calls: UseToolCalls = None
+    demos: Demos = None
+    fallback: Fallback = None
+    approve: Confirmations = None
+    traces_dir: TracesDir = None
+
+    def made(self, *, signature: str | None = None) -> Made:
+        """The agent. Raises what `MicroAgent`, its model and its tools raise when they cannot be made."""
+        from micro_agent.rules.limits import Limits
+
+        limits = Limits(
+            max_steps=self.max_steps, max_time=self.max_time, max_cost=self.max_cost, max_bytes=self.max_bytes
+        )
+        found = settings(
+            tools=self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools,
+            max_tokens=self.max_tokens, think=self.think, finish=self.finish,
+        )  # fmt: skip
+        offered = _tools(found, utc=self.utc)
+        from micro_agent import MicroAgent, configure_lm
+        from micro_agent.cli.prompt import confirmer
+
+        store = store_of(found, self.traces_dir)
+        confirm = confirmer(self.approve.value if self.approve else None)
+        lm = configure_lm(self.provider, self.model, self.base_url, settings=found, fallback=self.fallback)
+        check_think(self.think, lm)
+        agent = MicroAgent(
+            tools=offered, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), rules=rules_of(found),
+            limits=limits, traces=store, settings=found, confirm=confirm, demos=self.demos, system=self.system,
+            signature=signature,
+        )  # fmt: skip
+        again = tool_options(
+            self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools
+        )
+        return Made(agent, store, offered, lm, again)
+
+
+def taking(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of an agent in the place of its parameter ``options``, which gets what they say."""
+    hints = get_type_hints(AgentOptions, include_extras=True)
+    told = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(AgentOptions)
+    ]
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(command).parameters.values()]
+    at = next(number for number, one in enumerate(own) if one.name == "options")
+
+    @wraps(command)
+    def taken(**given: Any) -> None:
+        said = {one.name: given.pop(one.name) for one in told}
+        command(**given, options=AgentOptions(**said))
+
+    parameters = [*own[:at], *told, *own[at + 1 :]]
+    taken.__annotations__ = {one.name: one.annotation for one in parameters}
+    vars(taken)["__signature__"] = inspect.Signature(parameters)
+    return taken
+
+
+def _tools(found: "Settings", *, utc: bool) -> "list[Tool]":
+    from dataclasses import replace
+
+    tools = tools_of(found)
+    if utc and (clock := tools.get("now")):
+        tools["now"] = replace(clock, handler=lambda timezone="utc": clock.handler(timezone="utc"))
+    return list(tools.values())
