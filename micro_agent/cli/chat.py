@@ -116,7 +116,7 @@ class Talk:
         """Do what was typed. Returns whether the chat goes on."""
         from micro_agent.errors import MicroAgentError
 
-        if message in ("/quit", "/exit"):
+        if message == "/quit":
             return False
         try:
             if message.startswith("/") and not message.startswith("//"):
@@ -127,7 +127,7 @@ class Talk:
                 self._turn(partial(self.chat.ask, asked))
         except MicroAgentError as error:
             say(f"micro-agent: {error}")
-            self.code = 1
+            self.code = self.code if self.terminal else 1  # a person reads it; a script does not
         return True
 
     def _command(self, name: str, said: str = "") -> Iterator[str]:
@@ -182,8 +182,8 @@ class Talk:
             raise typer.Exit(128 + signal.SIGTERM)
 
     def _listener(self) -> "Callable[[StreamEvent], None]":
-        """What shows a turn as it comes: on a terminal its text as well."""
-        from micro_agent.cli.outcome import Printer, print_step
+        """What shows a turn as it comes: all of it on a terminal, else what is cut alone."""
+        from micro_agent.cli.outcome import Printer
         from micro_agent.run import CONTEXT_TRIMMED
         from micro_agent.streaming import StepTaken, WithoutText
 
@@ -194,8 +194,6 @@ class Talk:
                 say(f"{event.step.tool} {_CUT}")
             elif printer is not None:
                 printer(event)
-            elif isinstance(event, StepTaken) and is_terminal(sys.stderr):
-                print_step(event.step)
 
         return heard if self.terminal else WithoutText(heard)
 

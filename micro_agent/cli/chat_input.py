@@ -71,10 +71,8 @@ def _session(folder: Path, commands: tuple[str, ...]) -> "PromptSession[str]":
             word, space, rest = document.text_before_cursor.partition(" ")
             if space and word.rstrip("!") in ("/save", "/load"):
                 yield from PathCompleter(expanduser=True).get_completions(Document(rest), complete_event)
-            elif not space:
-                for command in commands:
-                    if word.startswith("/") and command.startswith(word):
-                        yield Completion(command, -len(word))
+            offered = [name for name in commands if not space and word and name.startswith(word)]
+            yield from (Completion(name, -len(word)) for name in offered)
 
     keys = KeyBindings()
 

@@ -44,7 +44,8 @@ def asked(server: ModelServer, number: int = -1) -> list[str]:
 
 
 def test_each_line_of_a_pipe_is_a_turn(cli: "Cli"):
-    done, server = talk(cli, [text("Hello Ann."), text("Ann.")], "I am Ann.", "", "Who am I?")
+    said = ["I am Ann.", "", "Who am I?", "/quit", "Well?"]
+    done, server = talk(cli, [text("Hello Ann."), text("Ann.")], *said)
     assert (done.code, done.out) == (0, "Hello Ann.\nAnn.\n")
     assert asked(server) == ["I am Ann.", "Hello Ann.", "Who am I?"]
     runs = [json.loads(path.read_text()) for path in (cli.directory / "traces").glob("*.jsonl")]
@@ -78,12 +79,13 @@ def test_a_conversation_is_saved_and_gone_on_with_elsewhere(cli: "Cli", tmp_path
         "/save wants a file: /save FILE",
     ]  # fmt: skip
     (tmp_path / "traces").rename(tmp_path / "before")
-    done, server = talk(cli, [text("Ann.")], "/load b.json", "/load a.json", "Who am I?")
-    assert done.err.splitlines()[1:-1] == [
+    done, server = talk(cli, [text("Ann.")], "/load b.json", "/load a.json", "Who am I?", "/load a.json")
+    assert done.err.splitlines()[1:6] == [
         "1. I am Ann.", "   Hello Ann.", "2. What is 2*21?", "   tools: calculator", "   42."
     ]  # fmt: skip
     assert done.err.startswith("micro-agent: cannot read the run b.json")
     assert (done.out, asked(server)[-1]) == ("Ann.\n", "Who am I?")
+    assert done.err.splitlines()[6:-1] == done.err.splitlines()[1:6]
     assert len(list((tmp_path / "traces").glob("*.jsonl"))) == 3
     resumed, _ = talk(cli, [text("Yes.")], "Really?", options=("--resume",))
     assert resumed.out == "Yes.\n"
@@ -252,6 +254,13 @@ def test_a_person_types_edits_confirms_and_breaks_off(cli: "Cli", before: Callab
         terminal.type("\r")
         terminal.until("(stopped: cancelled)")
         terminal.until(READS)
+        terminal.type("/save del\t")
+        terminal.until("deleted.txt")  # is offered
+        terminal.type("\t")
+        terminal.until("eted.txt\x1b")
+        terminal.type("\r")
+        terminal.until("deleted.txt is there already")
+        terminal.until(READS)
         terminal.type("\x04")  # Ctrl-D
         terminal.until("Go on with: micro-agent chat --resume")
         assert process.wait(30) == 0
@@ -276,6 +285,12 @@ def test_a_signal_to_end_ends_the_chat_with_the_turn_on_record(before: Callable[
         assert process.wait(30) == 143
         os.close(terminal.descriptor)
         os.close(terminal.other)
+
+
+def test_where_what_is_typed_cannot_be_kept_it_is_said(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot open"):
+        chat_input.typed(tmp_path / "file", [])
 
 
 def test_without_its_extra_a_terminal_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
