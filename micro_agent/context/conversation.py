@@ -12,6 +12,7 @@ from micro_agent.context.views import NEXT_QUESTION, view_of
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.chain import require_earlier
 from micro_agent.run.finishing import stands
+from micro_agent.run.images import Image
 from micro_agent.text.encoding import as_json
 
 ACCEPTED = "Accepted."
@@ -72,7 +73,12 @@ class Conversation:
     def view(self, step: int, end: int) -> dict[str, Any]:
         """A step as the planner sees it in the turn that ends, so far, before ``end``."""
         asks = {"asks": True} if step == self._turn_of(end).step - 1 else {}
-        return {**view_of(self.steps[step], self.calls), **asks}
+        shows = {"images": self.images_at(step + 1)} if self.steps[step].tool == NEXT_QUESTION else {}
+        return {**view_of(self.steps[step], self.calls), **asks, **shows}
+
+    def images_at(self, step: int) -> list[Image]:
+        """The images of that question."""
+        return self._turn_of(step).run.images
 
     def left(self, step: int, calls: int) -> float:
         """How many turns of the loop there may be after a step whose results are shown, when ``calls`` were answered.

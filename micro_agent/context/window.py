@@ -15,6 +15,7 @@ from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_par
 from micro_agent.context.views import NEXT_QUESTION, View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, Run, Step
+from micro_agent.run.images import Image
 
 if TYPE_CHECKING:
     from micro_agent.wires import Page
@@ -130,9 +131,10 @@ class Window:
             self.tokens = page.render(self.question, self.views)
 
     def _begin(self, run: Run, page: "Page") -> None:
-        self._begun, self.question = True, self.conversation(run).question
+        talk = self.conversation(run)
+        self._begun, self.question, page.images = True, talk.question, talk.images_at(0)
         page.restart()
-        self._head, self._learned.schema_tokens = page.measure(self.question, ()), page.schema_tokens
+        self._head, self._learned.schema_tokens = page.measure(self.question, (), page.images), page.schema_tokens
         if run.context_length is not None:
             reserve = reserve_in(run, run.context_length, self.max_tokens)
             self._budget = Budget(run.context_length, reserve, self._learned)
@@ -151,7 +153,7 @@ class Window:
             self.server.schema_in_prompt = call.input_tokens >= self.tokens - schema
 
     def _show(self, talk: Conversation, first: int, end: int) -> None:
-        views = [view_of(step, talk.calls) for step in talk.steps[first:end]]
+        views = [talk.view(step, end) for step in range(first, end)]
         results = [view for view in views if view.get("call") is not None and view["tool"] not in _NO_RESULTS]
         share = self._share(results)
         for index, view in enumerate(views, first):
@@ -185,7 +187,7 @@ class Window:
         if args.get("refused"):  # what a server taught; any other limit is the one that the run began with
             self._budget = Budget(args["limit"], args["reserve"], self._learned)
         self._now = cutting_of(args)
-        self.question, self.views = _shown(talk, self._now, index, talk.steps[index])
+        self.question, self.views, page.images = _shown(talk, self._now, index, talk.steps[index])
         if not self.views:
             self._now = Cutting(index + 1, self._now.lines)
         self._learned.latest = None
@@ -209,7 +211,7 @@ class Window:
         def size(level: Cutting) -> int:
             return measured(level.start, level.lines, tuple(level.chars.items()))
 
-        head = page.measure(talk.asked, ())
+        head = page.measure(talk.asked, (), talk.images_at(end))
         room = max(0, anew.most - head)
         start = self._now.start
         views = [talk.view(step, end) for step in range(start, end)]
@@ -233,12 +235,13 @@ def _overflow(budget: Budget, tokens: int, page: "Page", remedy: str) -> Failure
     return Failure("context_overflow", {"code": "CONTEXT_OVERFLOW", "message": message, "retries": 0}, "stopped")
 
 
-def _shown(talk: Conversation, cutting: Cutting, end: int, told: Step) -> tuple[str, list[View]]:
+def _shown(talk: Conversation, cutting: Cutting, end: int, told: Step) -> tuple[str, list[View], list[Image]]:
     """The question and the views of the steps before ``end`` as ``cutting`` has them, and then the word about it."""
     left_out = lines_of(talk.question, talk.steps[: cutting.start], cutting.lines)
     question = "\n\n".join([talk.question_at(cutting.start), *left_out])
     views: list[View] = [cut(talk.view(step, end), cutting.chars.get(step)) for step in range(cutting.start, end)]
-    return question, [*views, view_of(told, talk.calls)] if views else []
+    shown = [*views, view_of(told, talk.calls)] if views else []
+    return question, shown, talk.images_at(cutting.start)
 
 
 def _batches(steps: Sequence[Step], start: int) -> Iterator[tuple[int, int]]:

@@ -76,7 +76,7 @@ def learned_length(lm: Any, error: BaseException) -> int | None:
 
 def _asked(lm: Any, engine: Any) -> Told:
     if hasattr(engine, "num_ctx"):
-        return Told(_ollama(engine.base_url, engine.model))
+        return _ollama(engine.base_url, engine.model)
     base_url = getattr(engine, "base_url", None) or lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
     if base_url is None or is_public_openai(base_url):
         return Told(listed_context(lm.model))
@@ -84,14 +84,18 @@ def _asked(lm: Any, engine: Any) -> Told:
     return _openai(base_url, engine.model, engine.endpoint.headers) if ours else Told()
 
 
-def _ollama(base_url: str, model: str) -> int | None:
-    """What the model was trained with: Ollama lowers a longer ``num_ctx`` to it (``docs/api.md``, ``/api/show``)."""
+def _ollama(base_url: str, model: str) -> Told:
+    """What ``/api/show`` says (``docs/api.md``): the context that the model was trained with, and if it takes images.
+
+    Ollama lowers a longer ``num_ctx`` to that context.
+    """
     try:
         told = look_up(f"{base_url}/api/show", timeout_s=PATIENCE_S, body={"model": model})
     except LookupFailed:
-        return None
-    info = _object(_object(told).get("model_info"))
-    return next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
+        return Told()
+    info, able = _object(_object(told).get("model_info")), _object(told).get("capabilities")
+    length = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
+    return Told(length, sees="vision" in able if isinstance(able, list) else None)
 
 
 def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> Told:

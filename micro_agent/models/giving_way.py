@@ -11,6 +11,7 @@ from micro_agent.models.failures import (
     refuses_tools,
 )
 from micro_agent.models.identity import traits_of
+from micro_agent.models.vision import require_images
 from micro_agent.models.wire_schemas import FORMS, Form, held, wired
 from micro_agent.run import Mode, Run
 from micro_agent.tools import Tool
@@ -45,7 +46,12 @@ def given_way(lm: Any, error: BaseException, mode: Mode, tools: Sequence[Tool]) 
 
 
 def taken_up(lm: Any, run: Run) -> None:
-    """Let ``lm`` begin with what an earlier session of ``run`` had learned of the same server: one prefix goes on."""
+    """Let ``lm`` begin with what an earlier session of ``run`` had learned of the same server: one prefix goes on.
+
+    Raises:
+        ConfigurationError: The run has images, which no record keeps.
+    """
+    require_images(lm, run)
     traits, last = traits_of(lm), run.calls[-1].request if run.calls else {}
     if getattr(traits, "base_url", None) != run.base_url:
         return

@@ -18,6 +18,8 @@ class Told:
     """Tokens of the context."""
     software: Literal["llama.cpp"] | None = None
     template_has_tools: bool | None = None
+    sees: bool | None = None
+    """Whether the model takes images."""
 
 
 class Traits:

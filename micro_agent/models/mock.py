@@ -55,6 +55,8 @@ class MockEngine(Traits):
         Raises:
             MockRefused: No rule fits the question, or the tool for it is not offered.
         """
+        if any(message.parts_of(lm15.ImagePart) for message in request.messages):
+            raise MockRefused("it does not see images; ask a model that does")
         question, observed = _transcript(request)
         question = own_words(question)
         if (told := talk(question)) is not None:

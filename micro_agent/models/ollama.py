@@ -70,7 +70,7 @@ class OllamaEngine(HttpEngine):
         """The JSON of the request.
 
         Raises:
-            LMUnsupportedFeatureError: A message holds something else than text and calls.
+            LMUnsupportedFeatureError: A message holds something else than text, images and calls.
         """
         config = request.config
         given = [(theirs, getattr(config, ours)) for ours, theirs in _OPTIONS]
@@ -192,9 +192,12 @@ def _messages(request: lm15.Request) -> Iterator[dict[str, Any]]:
 
 def _said(message: lm15.Message) -> dict[str, Any]:
     calls = message.parts_of(lm15.ToolCallPart)
-    rest = [part for part in message.parts if not isinstance(part, lm15.ToolCallPart | lm15.ThinkingPart)]
+    apart = lm15.ToolCallPart | lm15.ThinkingPart | lm15.ImagePart
+    rest = [part for part in message.parts if not isinstance(part, apart)]
     role = "system" if message.role == "developer" else message.role
     said: dict[str, Any] = {"role": role, "content": _text(rest)}
+    if images := message.parts_of(lm15.ImagePart):
+        said["images"] = list(map(_image, images))
     if calls:
         said["tool_calls"] = [{"function": {"name": call.name, "arguments": call.input}} for call in calls]
     return said
@@ -205,10 +208,17 @@ def _result(result: lm15.ToolResultPart) -> dict[str, Any]:
     return {"role": "tool", **named, "content": _text(result.content)}
 
 
+def _image(part: lm15.ImagePart) -> str:
+    if part.data is None:
+        told = "Ollama takes no address of an image: pass the file, as dspy.Image.from_path or --image does"
+        raise LMUnsupportedFeatureError(told, provider="ollama")
+    return part.data
+
+
 def _text(parts: Any) -> str:
     for part in parts:
         if not isinstance(part, lm15.TextPart | lm15.RefusalPart):
-            raise LMUnsupportedFeatureError(f"this engine sends text only, no {part.type}", provider="ollama")
+            raise LMUnsupportedFeatureError(f"this engine sends no {part.type}", provider="ollama")
     return "\n".join(part.text or "" for part in parts)
 
 

@@ -25,12 +25,12 @@ _DAY_S = 86_400
 
 
 def showable(task: Task, run: Run) -> list[dict[str, Any]]:
-    """The decisions of a run that may be shown, as `decisions` has them; none of a run in which a step failed.
+    """The decisions of a run that may be shown, as `decisions` has them; none of one with images or a failed step.
 
     Left out is what comes after a step with a value of the clock, or names the day of the run. So is the answer where
     the checks of the task would have passed with "I do not know", too: it may be that, or invented.
     """
-    if any(map(_failed, run.steps)):
+    if run.images or any(map(_failed, run.steps)):
         return []
     timeless = next((place for place, step in enumerate(run.steps) if _tells_the_time(step, run)), len(run.steps))
     unproven = _passes_with_nothing(task, run)

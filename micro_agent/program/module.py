@@ -67,9 +67,10 @@ class Program(dspy.Module):
     def _begun(self, question: str | None, inputs: dict[str, Any], history: Any = None) -> Run:
         name = self.signature.history
         inputs = inputs if history is None else {**inputs, name or "history": history}
-        text, given = self.signature.asked(question, inputs)
+        text, given, images = self.signature.asked(question, inputs)
         told = inputs.get(name) if name else None
-        return Run(question=text, inputs=given, **({} if told is None else before(told, self._turn)))
+        before_it = {} if told is None else before(told, self._turn)
+        return Run(question=text, inputs=given, images=images, **before_it)
 
     def _turn(self, number: int, told: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The messages of a turn that a ``dspy.History`` has."""

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, cast, get_args
 
 import dspy
@@ -13,13 +14,14 @@ from pydantic.fields import FieldInfo
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.identity import WantedFinish
 from micro_agent.run import Run
+from micro_agent.run.images import Image, image_at, image_in, placed
 from micro_agent.text.encoding import as_json
 from micro_agent.tools.output_types import said_of, submit_tool, typed
 from micro_agent.tools.outputs import Outputs
 
 DEFAULT = "question -> answer: str"
 _QUESTION = "question"
-_NOT_TAKEN = (dspy.Image, dspy.Audio, dspy.Tool, dspy.ToolCalls)
+_NOT_TAKEN = (dspy.Audio, dspy.Tool, dspy.ToolCalls)
 _HISTORY = "history"
 _OPTIONS = frozenset({"limits", "on_event", "on_step", "cancel"})
 """What ``ask`` takes beside inputs."""
@@ -78,10 +80,10 @@ class AgentSignature:
         text = "answer" if "answer" in texts else texts[0] if len(texts) == 1 else None
         return Outputs(text, submit_tool(self._outputs, taken) if self.is_typed or finish == "call" else None)
 
-    def asked(self, question: str | None, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The message that stands for the inputs, and the inputs as JSON.
+    def asked(self, question: str | None, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any], list[Image]]:
+        """The message that stands for the inputs, the inputs as JSON, and the images in them.
 
-        A text that is the only input is the message. Of several each has its name before it.
+        A text that is the only input beside images is the message. Of several each has its name before it.
 
         Args:
             question: The input ``question``, or the first one where there is none of that name.
@@ -99,8 +101,9 @@ class AgentSignature:
             faults = {"missing": missing, "unknown": unknown}
             told = [f"{what}: {', '.join(which)}" for what, which in faults.items() if which]
             raise TypeError(f"the inputs are {', '.join(names)}; {'; '.join(told)}")
-        values = {name: _plain(name, field, given[name]) for name, field in self._inputs.items()}
-        return self._message(values), values
+        images: list[Image] = []
+        values = {name: _plain(name, field, given[name], images) for name, field in self._inputs.items()}
+        return self._message(values), values, images
 
     def turn(self, told: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The message and the outputs of an earlier turn, of which not all inputs need be known.
@@ -108,15 +111,17 @@ class AgentSignature:
         Raises:
             TypeError: It has none of the inputs, or one of another type.
         """
-        inputs = {name: _plain(name, field, told[name]) for name, field in self._inputs.items() if name in told}
+        shown = {name: field for name, field in self._inputs.items() if not _is_image(field)}
+        inputs = {name: _plain(name, field, told[name]) for name, field in shown.items() if name in told}
         if not inputs:
             raise TypeError(f"a turn of the history has no input ({', '.join(self._inputs)}), only {', '.join(told)}")
         outputs = {name: _plain(name, field, told[name]) for name, field in self._outputs.items() if name in told}
         return self._message(inputs), outputs
 
     def _message(self, values: Mapping[str, Any]) -> str:
-        only = next(iter(values.values()))
-        if len(self._inputs) == 1 and isinstance(only, str):
+        words = [name for name, field in self._inputs.items() if not _is_image(field)]
+        only = values.get(words[0]) if len(words) == 1 else None
+        if isinstance(only, str):
             return only
         return "\n\n".join(_block(name, value) for name, value in values.items())
 
@@ -154,15 +159,35 @@ def _kinds(annotation: Any) -> list[Any]:
     return [annotation, *(inner for arg in get_args(annotation) for inner in _kinds(arg))]
 
 
-def _plain(name: str, field: FieldInfo, value: Any) -> Any:
-    """An input as JSON."""
+def _is_image(field: FieldInfo) -> bool:
+    return dspy.Image in _kinds(field.annotation)
+
+
+def _as_images(value: Any) -> Any:
+    """``value`` with the bytes and files in it as images: DSPy wants Pillow for bytes, and opens no files."""
+    if isinstance(value, list | tuple):
+        return [_as_images(one) for one in value]
+    data = value.read_bytes() if isinstance(value, Path) else value
+    if not isinstance(data, bytes):
+        return value
+    image = image_in(data)
+    return dspy.Image(f"data:{image.media_type};base64,{image.data}")
+
+
+def _plain(name: str, field: FieldInfo, value: Any, images: list[Image] | None = None) -> Any:
+    """An input as JSON; its images are added to ``images``."""
     if field.annotation is str and isinstance(value, str):
         return value
     adapter = TypeAdapter[Any](field.rebuild_annotation())
     try:
-        return adapter.dump_python(adapter.validate_python(value), mode="json")
+        valid = adapter.validate_python(_as_images(value) if _is_image(field) else value)
+        if images is not None and _is_image(field):
+            return placed(valid, lambda image: image_at(image.url), images)
+        return adapter.dump_python(valid, mode="json")
     except ValidationError as error:
         raise TypeError(f"input {name!r}: {error.errors(include_url=False)[0]['msg']}") from None
+    except (ValueError, OSError) as error:
+        raise TypeError(f"input {name!r}: {error}") from error
 
 
 def _block(name: str, value: Any) -> str:

@@ -48,7 +48,7 @@ def begin(run: Run, at: int) -> Run:
     """The new run as it stands before it goes on. Raises `ConfigurationError` as `fork` does."""
     steps = _first(run, at)
     require_earlier(run)
-    new = Run(question=run.question, inputs=run.inputs, parent=run.id, forked_at=steps)
+    new = Run(question=run.question, inputs=run.inputs, images=run.images, parent=run.id, forked_at=steps)
     new.follows, new.earlier, new.history = run.follows, run.earlier, run.history
     return with_beginning(new, run, steps)
 

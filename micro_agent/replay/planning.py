@@ -144,6 +144,7 @@ class RecordedPlanner(Planner):
         before, refused = (self._adapter, self._window), getattr(self._model, trait)
         setattr(self._model, trait, not refused)
         self._wire()
+        self._adapter.page.images = before[0].page.images
         self._render(inputs)
         if self._adapter.last.request["sha256"] != recorded:
             self._adapter, self._window = before

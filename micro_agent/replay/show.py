@@ -53,6 +53,8 @@ def describe(run: Run) -> Iterator[str]:
     if given := [message for message in run.history if message["role"] == "user"]:
         yield f"History: {_count(len(given), 'turn')} that no run was made for"
     yield f"Question: {run.question}"
+    for number, image in enumerate(run.images, 1):
+        yield f"Image {number}: {image.url or f'{image.media_type}, {image.size} bytes'}"
     yield ""
     replies = Replies(run)
     for number, step in enumerate(run.steps, 1):

@@ -11,6 +11,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from micro_agent.run.images import Image
+
 from micro_agent.run.markers import (  # isort: skip
     CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION, POLICY_VIOLATION,
     REPETITION, SELF_CORRECTION, VALIDATION_ERROR, WARNING,
@@ -116,6 +118,7 @@ class Run(_Data):
     answer: str | None = None
     model_answer: str | None = None
     inputs: dict[str, Any] = Field(default_factory=dict)  # by the names of its signature, as JSON; so are its outputs
+    images: list[Image] = Field(default_factory=list[Image])  # "(image 1)" among its inputs is the first of them
     outputs: dict[str, Any] | None = None
     wanted: dict[str, Any] | None = None  # what its outputs have to be, see `Outputs.record`
     finish: Finish | None = None  # whether prose is its answer: not known of old records, of which it was

@@ -15,6 +15,7 @@ from micro_agent.models.giving_way import taken_up
 from micro_agent.models.identity import Wanted, WantedFinish, finish_of, mode_of, provider_of, traits_of
 from micro_agent.models.prices import price_of
 from micro_agent.models.settings import Settings
+from micro_agent.models.vision import require_images
 from micro_agent.planning.given_demos import Given
 from micro_agent.planning.planner import Planner
 from micro_agent.rules import Rule
@@ -58,6 +59,7 @@ class Setup:
     ) -> Session:  # fmt: skip
         """Open a session for a run that begins; with ``emit``, answer text is streamed."""
         held, length = limits or self.limits, context_length_of(lm, self.settings)  # the server may say more than that
+        require_images(lm, run)
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
         run.finish = "call" if self.outputs.submit else finish_of(lm, self.finish)
         run.wanted, run.digests = self.outputs.record(), self.digests.of_run(predict, lm, run.mode)
@@ -96,8 +98,7 @@ class Setup:
         self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None,
         emit: OnEvent | None, on_step: OnStep | None = None,
     ) -> Session:  # fmt: skip
-        price = price_of(lm, self.settings)
-        tools = list(self.tools.values())
+        tools, price = list(self.tools.values()), price_of(lm, self.settings)
         planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system, self.outputs)
         session = Session(
             AgentLoop(run, self.tools, self.rules, limits, self.outputs), planner, self.traces, journal, self.confirm,

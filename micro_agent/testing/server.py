@@ -36,6 +36,7 @@ class ModelServer:
         truncate: On Ollama's wire, drop the oldest messages of a request beyond its ``num_ctx`` and say nothing, as the
             real one does: the script's function sees what is left, ``truncated`` what is not. Tokens are counted by
             `truncation.tokens_of`, and so reported.
+        sees: Whether ``/api/show`` says that the models take images.
         port: 0 for one that the operating system chooses.
 
     Raises:
@@ -53,11 +54,12 @@ class ModelServer:
         repeat: bool = False,
         strict_models: bool = False,
         truncate: bool = False,
+        sees: bool = True,
         port: int = 0,
     ):
         self._service = Service(
             script, models=models, context_length=context_length, latency_s=latency_s, repeat=repeat,
-            strict_models=strict_models, truncate=truncate,
+            strict_models=strict_models, truncate=truncate, sees=sees,
         )  # fmt: skip
         self._script_error: Exception | None = None
         self._closing = Event()

@@ -34,12 +34,14 @@ class Service:
         repeat: bool = False,
         strict_models: bool = False,
         truncate: bool = False,
+        sees: bool = True,
     ):
         self.models = tuple(models)
         self.context_length = context_length
         self.latency_s = latency_s
         self.strict_models = strict_models
         self.truncate = truncate
+        self.sees = sees
         self.truncated: list[Truncated] = []
         self.lock = RLock()
         self.requests: list[Received] = []
@@ -106,7 +108,7 @@ class Service:
     def _show(self, request: Received) -> Answer:
         if request.body is None:
             return refusal(Failure(400, "the body must be a JSON object"), ollama_wire)
-        return self._missing(ollama_wire, request.body) or _found(ollama_wire.show(self.context_length))
+        return self._missing(ollama_wire, request.body) or _found(ollama_wire.show(self.context_length, sees=self.sees))
 
     def _missing(self, wire: Wire, body: dict[str, Any]) -> Answer | None:
         model = str(body.get("model"))

@@ -10,9 +10,11 @@ from dspy.lm15 import Config, FunctionTool, Message, TextPart, ToolCallPart, Too
 from micro_agent.context.views import View
 from micro_agent.models.wire_schemas import Form, wired
 from micro_agent.run import Mode
+from micro_agent.run.images import Image
 from micro_agent.text.encoding import encodable
 from micro_agent.tools import Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
+from micro_agent.wires.images import part_of
 from micro_agent.wires.said import NO_REPLY, asked, shown
 
 _SUBMITS = "Give the final answer by calling {name}, never as text."
@@ -64,9 +66,9 @@ class NativeWire:
         forced = None if sampling == settings else ToolChoice("required")
         return Config(**sampling, tool_choice=forced, response_format=response_format)
 
-    def asks(self, question: str) -> Message:
-        """The question."""
-        return Message.user(encodable(question))
+    def asks(self, question: str, images: Sequence[Image] = ()) -> Message:
+        """The question, and the images that it is about."""
+        return Message.user([TextPart(encodable(question)), *map(part_of, images)] if images else encodable(question))
 
     def answer(self, text: str, wrote: str | None = None) -> Message:
         """A final answer, as the model should have said it; ``wrote``: what it said."""

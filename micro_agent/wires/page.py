@@ -9,9 +9,11 @@ from typing import Any
 
 from micro_agent.context.tokens import estimate
 from micro_agent.context.views import View
+from micro_agent.run.images import Image
 from micro_agent.text.encoding import as_json, encodable
 from micro_agent.tools import Tool
 from micro_agent.wires.chain import Chain, message_tokens
+from micro_agent.wires.images import digested
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.turns import demo_of, turns_of
 
@@ -22,6 +24,8 @@ class Page:
     def __init__(self, wire: NativeWire, tools: Sequence[Tool], response_format: Any) -> None:
         self.wire, self.chain, self.system = wire, Chain(), ""
         self.messages: list[Any] = []
+        self.images: Sequence[Image] = ()
+        """Those of the question."""
         counted = response_format is not None and wire.schema_in_prompt
         self.schema_tokens = estimate(as_json(response_format)) if counted else 0
         """So many of a request's tokens, as estimated, are those of a schema that the server may not tell the model."""
@@ -46,7 +50,7 @@ class Page:
     def render(self, question: str, steps: Sequence[View]) -> int:
         """Render what is new of ``steps``; the estimated tokens of the whole request. The head must be there."""
         if len(self.messages) == self._head:
-            self._append([self.wire.asks(question)])
+            self._append([self.wire.asks(question, self.images)])
         self._append(turns_of(self.wire, steps[self._rendered :]))
         self._rendered = len(steps)
         return self.chain.tokens
@@ -57,9 +61,9 @@ class Page:
         self.chain.cut(self._head)
         self._rendered = 0
 
-    def measure(self, question: str, steps: Sequence[View]) -> int:
+    def measure(self, question: str, steps: Sequence[View], images: Sequence[Image] = ()) -> int:
         """The estimated tokens of a request of the head, this question and these steps."""
-        messages = [self.wire.asks(question), *turns_of(self.wire, steps)]
+        messages = [self.wire.asks(question, images), *turns_of(self.wire, steps)]
         return self.chain.tokens_of(self._head) + sum(message_tokens(_data(message)) for message in messages)
 
     def sent(self) -> dict[str, Any]:
@@ -78,5 +82,7 @@ def _data(message: Any) -> list[Any]:
 
 def _plain(part: Any) -> list[Any]:
     """A message's part as JSON-able data, for digests."""
+    if part.type == "image":
+        return digested(part)
     fields = [getattr(part, name, None) for name in ("id", "name", "input", "text")]
     return [part.type, *fields, *map(_plain, getattr(part, "content", ()))]

@@ -9,6 +9,7 @@ from dspy.lm15 import Message
 from micro_agent.context.views import View
 from micro_agent.run import CONFIRMATION_REQUIRED, FINISH_ASKED, WARNING
 from micro_agent.text.encoding import encodable
+from micro_agent.wires.images import with_images
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import NO_REPLY, shown
 
@@ -23,11 +24,14 @@ def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
         view = [step for _, step in group if step["tool"] != CONFIRMATION_REQUIRED]
         calls = [step for step in view if _is_call(step)]
         notes = [shown(step) for step in view if not _is_call(step)]
+        images = [image for step in view for image in step.get("images", ())]
         if calls:
-            yield from wire.calls(calls, [step["call_id"] for step in calls], notes)
+            *messages, last = wire.calls(calls, [step["call_id"] for step in calls], notes)
+            yield from messages
+            yield with_images(last, images)
             continue
         yield from (_refused_reply(wire, step) for step in view if step.get("call") is not None)
-        yield Message.user("\n\n".join(notes))
+        yield with_images(Message.user("\n\n".join(notes)), images)
 
 
 def demo_of(wire: NativeWire, number: int, demo: View) -> Iterator[Message]:

@@ -234,7 +234,7 @@ def test_a_failed_run_has_empty_texts_for_metrics() -> None:
         ("no arrow ->", {}, "cannot be read"),
         ("question -> a: int", {"finish": "text"}, "'call' or 'auto'"),
         ("limits -> answer", {}, "has an option of that name"),
-        ("picture: dspy.Image -> answer", {}, "agents do not take"),
+        ("sound: dspy.Audio -> answer", {}, "agents do not take"),
     ],
 )
 def test_what_no_agent_can_work_to_is_refused_at_once(signature: str, options: dict[str, Any], told: str) -> None:

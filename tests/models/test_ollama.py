@@ -141,10 +141,10 @@ def test_what_a_request_may_ask_beside() -> None:
     assert len(rendered(request(tools=(ADD,), config=forced))["tools"]) == 1
 
 
-def test_a_picture_is_refused_and_not_left_out() -> None:
-    picture = lm15.Message.user([lm15.ImagePart(url="http://x/a.png")])
-    with pytest.raises(dspy.LMUnsupportedFeatureError, match="text only, no image"):
-        rendered(request(picture))
+def test_a_sound_is_refused_and_not_left_out() -> None:
+    sound = lm15.Message.user([lm15.AudioPart(url="http://x/a.wav", media_type="audio/wav")])
+    with pytest.raises(dspy.LMUnsupportedFeatureError, match="sends no audio"):
+        rendered(request(sound))
 
 
 def test_requests_grow_by_appending_bytes() -> None:
