@@ -39,7 +39,7 @@ def before(history: Any, turn: Callable[[int, Mapping[str, Any]], list[dict[str,
         raise ConfigurationError(f"a message of the history is not an object: {_WANTED}")
     if not any("role" in message for message in given):
         return {"history": [message for number, one in enumerate(given, 1) for message in turn(number, one)]}
-    return {"history": _checked([_message(number, message) for number, message in enumerate(given, 1)])}
+    return {"history": _checked(_joined([_message(number, message) for number, message in enumerate(given, 1)]))}
 
 
 def messages_of(number: int, asked: str, outputs: Mapping[str, Any], submit: str | None) -> list[dict[str, Any]]:
@@ -93,6 +93,19 @@ def _call(call: Any, where: str) -> dict[str, Any]:
     if not (isinstance(name, str) and isinstance(ident, str) and isinstance(args, dict)):
         raise ConfigurationError(f"{where} has a tool call without an id, a name or arguments in JSON")
     return {"id": ident, "name": name, "args": args}
+
+
+def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with what the model said in several ones behind each other as one."""
+    joined: list[dict[str, Any]] = []
+    for message in messages:
+        last = joined[-1] if joined else {}
+        if message["role"] == last.get("role") == "assistant" and "tool_calls" not in last:
+            said = "\n\n".join(filter(None, (last["content"], message["content"])))
+            joined[-1] = {**message, "content": said}
+        else:
+            joined.append(message)
+    return joined
 
 
 def _checked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from micro_agent.run.markers import (  # isort: skip
     CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION, POLICY_VIOLATION,
     REPETITION, SELF_CORRECTION, VALIDATION_ERROR, WARNING,
 )  # fmt: skip
-from micro_agent.run.saving import SCHEMA_VERSION, load, save
+from micro_agent.run.saving import ID, SCHEMA_VERSION, load, save
 
 __all__ = [
     "CONFIRMATION_REQUIRED", "CONTEXT_TRIMMED", "FINISH_ASKED", "MALFORMED_DECISION", "MARKERS", "NO_ACTION",
@@ -111,7 +111,7 @@ def utc_now() -> str:
 class Run(_Data):
     """One question, the steps taken, and how it ended."""
 
-    id: str = Field(default_factory=new_id, pattern=r"^[0-9a-f]{32}$")
+    id: str = Field(default_factory=new_id, pattern=ID)
     ts: str = Field(default_factory=utc_now)
     question: str
     steps: list[Step] = Field(default_factory=list[Step])
@@ -144,8 +144,8 @@ class Run(_Data):
     system: str | None = None  # a task or persona that was added to the instructions
     parent: str | None = None
     forked_at: int | None = None  # so many steps of a fork are copies of its ``parent``'s
-    follows: str | None = None  # the run before this one in a conversation; ``earlier`` has them all, the first first
-    earlier: tuple["Run", ...] = Field(default=(), exclude=True, repr=False)
+    follows: str | None = Field(default=None, pattern=ID)  # the run before it in a conversation
+    earlier: tuple["Run", ...] = Field(default=(), exclude=True, repr=False)  # all before it, the first one first
     history: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])  # messages before the first of them
     error: dict[str, Any] | None = None  # ``{"code", "message", …}`` of what ended the run
 

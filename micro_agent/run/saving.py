@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from micro_agent.run import Run
 
 SCHEMA_VERSION = 1
+ID = r"^[0-9a-f]{32}$"
+"""What the id of a run matches: ids become names of files."""
 
 _log = logging.getLogger("micro_agent")
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from micro_agent import Limits, MicroAgent, configure_lm, tool
-from micro_agent.errors import ConfigurationError, RunNotFound
+from micro_agent.errors import ConfigurationError, RunNotFound, StorageError
 from micro_agent.models.settings import load_settings
 from micro_agent.replay import describe, fork, record_of, verify
 from micro_agent.rules import AfterStep, BeforeFinish, Event, Verdict, Warn
@@ -229,6 +229,19 @@ def test_messages_are_a_history(mode: Any, store: TraceStore) -> None:
     assert "History: 3 turns that no run was made for" in list(describe(again[0]))
 
 
+def test_what_the_model_said_in_pieces_is_one_message() -> None:
+    asked, lm = agent("native", [text("Yes.")])
+    pieces = [{"role": "assistant", "content": said} for said in ("Let me see.", "", "I multiply.")]
+    called = {**MESSAGES[1], "content": "Now:"}
+    asked.ask("Sure?", history=[MESSAGES[0], *pieces, called, MESSAGES[2], MESSAGES[3]])
+    assert spoken(lm.messages(0))[2:] == [
+        ("assistant", 'Let me see.\n\nI multiply.\n\nNow: multiply {"a":3,"b":4}'),
+        ("tool", "12"),
+        ("assistant", "It is 12."),
+        ("user", "Sure?"),
+    ]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_history_of_dspy_has_turns_by_the_names_of_fields(mode: Any) -> None:
     signature = "question, chat: dspy.History -> answer"
@@ -385,6 +398,15 @@ def test_where_a_run_before_is_missing_nothing_goes_on(store: TraceStore) -> Non
     assert store.peek(paused.id).status == "running"
     with pytest.raises(RunNotFound):
         store.load(first.id)
+
+
+def test_what_is_not_an_id_is_followed_nowhere(store: TraceStore, tmp_path: Path) -> None:
+    asked, _ = agent("native", [text("1")], traces=store)
+    run = asked.ask("1?")
+    path = store.path(run.id)
+    path.write_text(path.read_text().replace('"follows":null', '"follows":"../../etc/passwd"'))
+    with pytest.raises(StorageError, match="not a run: follows"):
+        store.load(run.id)
 
 
 def test_a_circle_on_record_is_no_conversation(store: TraceStore) -> None:
