@@ -136,13 +136,14 @@ class TraceStore:
         mask = self.mask()
         return Journal.create(path, run, mask=mask, record=partial(self._record, mask))
 
-    def resume(self, run_id: str) -> Journal:
-        """Take up the journal of a run that was paused or killed.
+    def resume(self, run: Run | str) -> Journal:
+        """Take up the journal of a run that was paused or killed. The images that no record keeps are those of ``run``.
 
         Raises:
             RunNotFound: there is no such run under way.
             RunBusy: somebody holds it.
         """
+        run_id = run if isinstance(run, str) else run.id
         try:
             mask = self.mask()
             journal = Journal.open(self._journal(run_id), mask=mask, record=partial(self._record, mask))
@@ -150,6 +151,8 @@ class TraceStore:
             raise self._no_journal(run_id) from None
         if journal.damage:
             _log.warning("the journal of run %s is damaged, the rest is used: %s", run_id, journal.damage)
+        if isinstance(run, Run):
+            journal.run.images, journal.run.earlier = run.images, run.earlier
         self._with_earlier(journal.run)
         return journal
 

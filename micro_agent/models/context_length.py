@@ -85,17 +85,17 @@ def _asked(lm: Any, engine: Any) -> Told:
 
 
 def _ollama(base_url: str, model: str) -> Told:
-    """What ``/api/show`` says (``docs/api.md``): the context that the model was trained with, and if it takes images.
+    """What the model was trained with, and whether it takes images (``docs/api.md``, ``/api/show``).
 
-    Ollama lowers a longer ``num_ctx`` to that context.
+    Ollama lowers a longer ``num_ctx`` to the length. Versions before 0.6.4 list no ``capabilities``.
     """
     try:
         told = look_up(f"{base_url}/api/show", timeout_s=PATIENCE_S, body={"model": model})
     except LookupFailed:
         return Told()
-    info, able = _object(_object(told).get("model_info")), _object(told).get("capabilities")
+    info, can = _object(_object(told).get("model_info")), _object(told).get("capabilities")
     length = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
-    return Told(length, sees="vision" in able if isinstance(able, list) else None)
+    return Told(length, vision="vision" in cast(list[Any], can) if isinstance(can, list) and can else None)
 
 
 def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> Told:
@@ -115,8 +115,10 @@ def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> Told:
             if failed.status is None:
                 break
             continue
-        software = told.software or found.software
-        told = Told(told.length or found.length, software, _first(told.template_has_tools, found.template_has_tools))
+        told = Told(
+            told.length or found.length, told.software or found.software,
+            _first(told.template_has_tools, found.template_has_tools), _first(told.vision, found.vision),
+        )  # fmt: skip
     return told
 
 
@@ -137,12 +139,13 @@ def _of_listing(told: Any, model: str) -> Told:
 
 
 def _of_props(told: Any, model: str) -> Told:
-    """llama.cpp: the context of one slot, and what its chat template can do (``tools/server/README.md``)."""
+    """llama.cpp: the context of one slot, and what its chat template and model take (``tools/server/README.md``)."""
     props = _object(told)
     tools = _object(props.get("chat_template_caps")).get("supports_tools")
+    vision = _object(props.get("modalities")).get("vision")
     settings = _object(props.get("default_generation_settings"))
     software = "llama.cpp" if settings else None
-    return Told(_count(settings.get("n_ctx")), software, tools if isinstance(tools, bool) else None)
+    return Told(_count(settings.get("n_ctx")), software, _bool(tools), _bool(vision))
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -151,6 +154,10 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _bool(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _first(known: bool | None, found: bool | None) -> bool | None:

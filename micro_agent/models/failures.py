@@ -33,6 +33,7 @@ from micro_agent.models.refusals import (
     BAD_SCHEMA,
     NO_CREDIT,
     NO_DOTS,
+    NO_IMAGES,
     NO_MEMORY,
     NO_MODEL,
     NO_SCHEMA,
@@ -101,8 +102,9 @@ _RULES: tuple[tuple[frozenset[int], re.Pattern[str] | None, type[LMError]], ...]
     (frozenset({402}), None, LMBillingError),
     (frozenset({401, 403}), None, LMAuthError),
     (frozenset({429}), None, LMRateLimitError),  # before the words: "too many tokens" is one, too
+    (_REQUEST_FAULT, NO_IMAGES, LMInvalidRequestError),  # llama.cpp says it under 500: not to be retried
     (_REQUEST_FAULT, OVERFLOW, ContextWindowExceededError),
-    (_REQUEST_FAULT, NO_TOOLS, LMInvalidRequestError),  # llama.cpp says it under 500: not to be retried
+    (_REQUEST_FAULT, NO_TOOLS, LMInvalidRequestError),  # so are these
     (_REQUEST_FAULT, NO_SCHEMA, LMInvalidRequestError),
     (_REQUEST_FAULT, BAD_SCHEMA, LMInvalidRequestError),
     (_REQUEST_FAULT, NO_MODEL, LMUnsupportedModelError),
@@ -131,6 +133,8 @@ _CODES: tuple[tuple[type[BaseException], Code, str], ...] = (
     (BaseException, "UNEXPECTED", ""),
 )
 
+_IMAGE_DATA = re.compile(r"(?<=;base64,)[\w+/=]{8,}")
+"""In the words of a server that quotes the request, as older versions of llama.cpp's do."""
 _KEY_SHAPES = re.compile(
     r"(?i)\b(?:sk|gsk|xai|hf|nvapi|csk|tgp)[-_][\w*.-]{6,}|AIza[\w-]{20,}|(?<=bearer )\S+|(?<=//)[^/@\s]+@"
 )
@@ -237,7 +241,7 @@ def refuses_stream_options(exc: BaseException) -> bool:
 
 def one_line(text: str, most: int) -> str:
     """``text`` in one line of at most ``most`` characters, without known secrets and whatever looks like a key."""
-    line = _KEY_SHAPES.sub("***", " ".join(mask_of().text(text).split()))
+    line = _KEY_SHAPES.sub("***", " ".join(_IMAGE_DATA.sub("…", mask_of().text(text)).split()))
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
@@ -273,7 +277,8 @@ def _says(exc: BaseException, pattern: re.Pattern[str]) -> bool:
         return False
     body = getattr(exc, "body", None)
     words = coded(body) if isinstance(body, str) else str(exc)
-    return "tool_use_failed" not in words and pattern.search(words) is not None
+    others = "tool_use_failed" in words or NO_IMAGES.search(words)  # to be answered otherwise, whatever else it says
+    return not others and pattern.search(words) is not None
 
 
 def _told(refusal: Refusal, status: int, body: str) -> str:
@@ -282,6 +287,8 @@ def _told(refusal: Refusal, status: int, body: str) -> str:
     text = f"{refusal.url} answered {status}: {one_line(said(body) or 'no reason given', MAX_SAID_CHARS)}"
     if refusal.provider == "ollama" and status in _REQUEST_FAULT and NO_MODEL.search(words):
         return f"{text}: get it with `ollama pull {refusal.model}`"
+    if status in _REQUEST_FAULT and NO_IMAGES.search(words):
+        return f"{text}: take a model that takes images (llama.cpp's server wants its --mmproj), or ask without"
     if status == 404 and not (NO_MODEL.search(words) or NO_TOOLS.search(words)):
         return f"{text}: check the base URL (OpenAI-compatible servers want one that ends in /v1)"
     if status < 400:

@@ -18,7 +18,7 @@ class Told:
     """Tokens of the context."""
     software: Literal["llama.cpp"] | None = None
     template_has_tools: bool | None = None
-    sees: bool | None = None
+    vision: bool | None = None
     """Whether the model takes images."""
 
 

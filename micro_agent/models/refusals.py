@@ -42,6 +42,19 @@ NO_TOOLS = _any(
 )
 """The server or the model takes no ``tools``."""
 
+NO_IMAGES = _any(
+    # llama.cpp, under 500: "image input is not supported", older 'Unsupported content part type: "image_url"'; Mistral
+    # "Image input is not enabled"; OpenRouter, under 404: "No endpoints found that support image input"; Ollama "this
+    # model does not support image input", "this model is missing data required for image input"
+    r"image inputs? (?:is|are) not|(?:not|n't|that) support (?:image|vision)|required for image input",
+    # vLLM "… is not a multimodal model", "At most 0 image(s) may be provided"; LM Studio "does not support images"
+    r"is not a multimodal model|at most \d+ image",
+    # OpenAI "image_url is only supported by certain models"; DeepSeek (serde) "unknown variant `image_url`, expected"
+    r"\bimage_url\b.{0,20}only supported by|(?:unsupported|unknown|invalid)[\w ]{0,30}:? [`'\"\\]*image_url\b",
+    r"(?:failed|unable) to (?:load|decode|process) (?:the )?image|invalid[_ ](?:base64_)?image|image_parse_error",
+)
+"""The server or the model takes no images, or not this one."""
+
 NO_SCHEMA = _any(
     # Groq: "does not support response format `json_schema`"; xgrammar: "schema contains features not supported by"
     rf"(?:n[o']t support|{_UNKNOWN}|failed to (?:parse|compile|initialize)|invalid schema for).{{0,80}}?\b{_SCHEMA}",

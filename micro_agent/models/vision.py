@@ -18,5 +18,6 @@ def require_images(lm: Any, run: Run) -> None:
         told = f"run {run.id} has images, and no record keeps those: ask again with them"
         raise ConfigurationError(told if run.images else f"{told}, or without a history")
     told = traits_of(lm).told
-    if images and told is not None and told.sees is False:
-        raise ConfigurationError(f"the model {lm.model} takes no images: ask one that does, such as llava or gemma3")
+    if images and told is not None and told.vision is False:
+        what = "start it with the model's --mmproj" if told.software == "llama.cpp" else "ask one that does"
+        raise ConfigurationError(f"the model {lm.model} takes no images, as its server says: {what}")

@@ -10,6 +10,7 @@ import dspy
 from micro_agent.files.masking import Mask, mask_of
 from micro_agent.run import LMCall, utc_now
 from micro_agent.wires import Page
+from micro_agent.wires.images import digested
 
 KEPT = 20
 """So many are kept."""
@@ -64,6 +65,8 @@ def _texts(parts: Any) -> Iterator[str]:
     for part in parts:
         if (text := getattr(part, "text", None)) is not None:
             yield text
+        elif part.type == "image":
+            yield f"[{' '.join(filter(None, digested(part)))}]"
         yield from _texts(getattr(part, "content", ()))
 
 

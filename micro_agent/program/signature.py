@@ -58,7 +58,7 @@ class AgentSignature:
         """What the system prompt says of it: its instructions, and descriptions of inputs. ``None``: the default."""
         inputs = {name: said_of(name, field) for name, field in self.fields.input_fields.items()}
         told = [f"- {name}: {said}" for name, said in inputs.items() if said]
-        if not told and self.fields.instructions == _default().instructions:
+        if not told and self.fields.instructions in (_default().instructions, self._unsaid):
             return None
         return "\n".join([self.fields.instructions, *told])
 
@@ -132,6 +132,15 @@ class AgentSignature:
         if run.answer is not None and not self.is_typed:  # a record from before there were outputs
             return dict.fromkeys(self._outputs, run.answer)
         return {name: "" if field.annotation is str else None for name, field in self._outputs.items()}
+
+    @property
+    def _unsaid(self) -> str | None:
+        """The instructions that DSPy makes up for a question about images, which say nothing."""
+        words = [name for name, field in self._inputs.items() if not _is_image(field)]
+        if words != [_QUESTION] or self.is_typed:
+            return None
+        given, wanted = ([f"`{name}`" for name in names] for names in (self.fields.input_fields, self._outputs))
+        return f"Given the fields {', '.join(given)}, produce the fields {', '.join(wanted)}."
 
     @property
     def history(self) -> str | None:

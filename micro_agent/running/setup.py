@@ -77,7 +77,7 @@ class Setup:
         """Open a session for a run that paused or was killed."""
         journal = None
         if self.traces is not None:
-            journal = self.traces.resume(run if isinstance(run, str) else run.id)
+            journal = self.traces.resume(run)
             run = journal.run
         elif isinstance(run, str):
             raise RunNotFound(f"no run {run}: this agent writes no traces; pass the Run itself")

@@ -72,8 +72,8 @@ def listing(models: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def show(context_length: int, *, sees: bool) -> dict[str, Any]:
-    """The body of ``POST /api/show``: what is known of a model; one that ``sees`` takes images."""
+def show(context_length: int, capabilities: Sequence[str]) -> dict[str, Any]:
+    """The body of ``POST /api/show``: what is known of a model."""
     info = {"general.architecture": "scripted", "scripted.context_length": context_length}
     return {
         "modelfile": "",
@@ -81,7 +81,7 @@ def show(context_length: int, *, sees: bool) -> dict[str, Any]:
         "template": "",
         "details": _DETAILS,
         "model_info": info,
-        "capabilities": ["completion", "tools", *(["vision"] if sees else [])],
+        "capabilities": list(capabilities),
         "modified_at": _EPOCH,
     }
 

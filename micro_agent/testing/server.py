@@ -12,7 +12,7 @@ from micro_agent.testing.answer import refusal
 from micro_agent.testing.http1 import BadRequest, closes, read_request, write_answer
 from micro_agent.testing.reply import Failure
 from micro_agent.testing.script import Received, Script
-from micro_agent.testing.service import Service, Timed, wire_of
+from micro_agent.testing.service import CAPABILITIES, Service, Timed, wire_of
 from micro_agent.testing.truncation import Truncated
 
 BACKLOG = 512
@@ -30,13 +30,13 @@ class ModelServer:
             the request to the reply, called by one thread at a time.
         models: The names that are listed.
         context_length: Tokens, as ``/api/show`` tells them.
+        capabilities: What ``/api/show`` says that the model can do; ``vision`` among them: it takes images.
         latency_s: Seconds before every chat answer, beside the delay of its reply.
         repeat: Start over when the script is exhausted; otherwise the answer is then 500.
         strict_models: Answer 404 to a model that is not among ``models``.
         truncate: On Ollama's wire, drop the oldest messages of a request beyond its ``num_ctx`` and say nothing, as the
             real one does: the script's function sees what is left, ``truncated`` what is not. Tokens are counted by
             `truncation.tokens_of`, and so reported.
-        sees: Whether ``/api/show`` says that the models take images.
         port: 0 for one that the operating system chooses.
 
     Raises:
@@ -50,16 +50,16 @@ class ModelServer:
         *,
         models: Sequence[str] = ("scripted",),
         context_length: int = 8192,
+        capabilities: Sequence[str] = CAPABILITIES,
         latency_s: float = 0.0,
         repeat: bool = False,
         strict_models: bool = False,
         truncate: bool = False,
-        sees: bool = True,
         port: int = 0,
     ):
         self._service = Service(
-            script, models=models, context_length=context_length, latency_s=latency_s, repeat=repeat,
-            strict_models=strict_models, truncate=truncate, sees=sees,
+            script, models=models, context_length=context_length, capabilities=capabilities, latency_s=latency_s,
+            repeat=repeat, strict_models=strict_models, truncate=truncate,
         )  # fmt: skip
         self._script_error: Exception | None = None
         self._closing = Event()

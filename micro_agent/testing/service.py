@@ -15,6 +15,9 @@ from micro_agent.testing.wire import Chat, Wire
 OLLAMA_VERSION = "0.12.0"
 """What ``GET /api/version`` says."""
 
+CAPABILITIES = ("completion", "tools")
+"""What ``POST /api/show`` says that a model can do."""
+
 _DONE = Reply('{"done": true}')
 
 Timed = tuple[float, Answer | None]
@@ -30,18 +33,18 @@ class Service:
         *,
         models: Sequence[str] = ("scripted",),
         context_length: int = 8192,
+        capabilities: Sequence[str] = CAPABILITIES,
         latency_s: float = 0.0,
         repeat: bool = False,
         strict_models: bool = False,
         truncate: bool = False,
-        sees: bool = True,
     ):
         self.models = tuple(models)
         self.context_length = context_length
+        self.capabilities = capabilities
         self.latency_s = latency_s
         self.strict_models = strict_models
         self.truncate = truncate
-        self.sees = sees
         self.truncated: list[Truncated] = []
         self.lock = RLock()
         self.requests: list[Received] = []
@@ -108,7 +111,8 @@ class Service:
     def _show(self, request: Received) -> Answer:
         if request.body is None:
             return refusal(Failure(400, "the body must be a JSON object"), ollama_wire)
-        return self._missing(ollama_wire, request.body) or _found(ollama_wire.show(self.context_length, sees=self.sees))
+        shown = ollama_wire.show(self.context_length, self.capabilities)
+        return self._missing(ollama_wire, request.body) or _found(shown)
 
     def _missing(self, wire: Wire, body: dict[str, Any]) -> Answer | None:
         model = str(body.get("model"))

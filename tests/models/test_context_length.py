@@ -13,6 +13,7 @@ import dspy
 import pytest
 
 from micro_agent import MicroAgent, configure_lm
+from micro_agent.errors import ConfigurationError
 from micro_agent.models.addresses import OPENAI_PUBLIC_URL
 from micro_agent.models.context_length import context_length_of, told_by
 from micro_agent.models.identity import Told, mode_of, traits_of
@@ -89,6 +90,28 @@ def test_each_server_says_it_in_its_own_way(answers: dict[str, Any], length: int
 
 def props(**caps: Any) -> dict[str, Any]:
     return {"default_generation_settings": {"n_ctx": 2048}, "chat_template_caps": caps}
+
+
+@pytest.mark.parametrize(("says", "vision"), [(True, True), (False, False), ("no", None), (None, None)])
+def test_llama_cpp_says_whether_its_model_takes_images(says: Any, vision: bool | None) -> None:
+    answers = {"/v1/models": models(), "/props": {**props(), "modalities": {"vision": says, "audio": True}}}
+    with telling(answers) as (url, asked):
+        lm = configure_lm("openai", "m", f"{url}/v1", settings=SETTINGS)
+        assert told_by(lm) == Told(2048, CPP, vision=vision)
+        if vision is False:
+            agent = MicroAgent("question, image: dspy.Image -> answer", tools=[], lm=lm)
+            with pytest.raises(ConfigurationError, match=r"takes no images, .* start it with the model's --mmproj"):
+                agent.ask("What?", image=b"\x89PNG\r\n\x1a\n")
+    assert ("/v1/chat/completions", None) not in asked
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "vision"),
+    [(["completion", "vision"], True), (["completion"], False), ([], None), (None, None), ("vision", None)],
+)
+def test_ollama_says_whether_its_model_takes_images(capabilities: Any, vision: bool | None) -> None:
+    with telling({"/api/tags": {"models": [{"name": "m"}]}, "/api/show": {"capabilities": capabilities}}) as (url, _):
+        assert told_by(configure_lm("ollama", "m", url, settings=SETTINGS)) == Told(vision=vision)
 
 
 @pytest.mark.parametrize(

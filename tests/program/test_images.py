@@ -57,10 +57,10 @@ def send(to: str) -> str:
 @contextmanager
 def asked(
     script: list[Reply], way: tuple[str, str] = ("openai", "native"), signature: str | None = ONE, *,
-    sees: bool = True, **options: Any,
+    can: tuple[str, ...] = ("completion", "tools", "vision"), **options: Any,
 ) -> Generator[tuple[MicroAgent, ModelServer]]:  # fmt: skip
     provider, mode = way
-    with ModelServer(script, sees=sees) as server:
+    with ModelServer(script, capabilities=can) as server:
         lm = configure_lm(provider, "scripted", server.openai_url if provider == "openai" else server.url, "none")
         held: dict[str, Any] = {"tools": [measure, send], "mode": mode, "rules": [], "finish": "text", "demos": []}
         yield MicroAgent(signature, lm=lm, **held | options), server
@@ -107,7 +107,8 @@ def test_an_image_stands_behind_the_question_on_the_wire_and_on_no_record(
         assert json.loads(record)["images"] == [
             {"media_type": "image/png", "size": len(png()), "sha256": image.sha256, "url": None}
         ]
-        assert coded(png()) not in str(agent.history[-1]["messages"])
+        seen = agent.history[-1]["messages"]
+        assert f"What is it?\n[image image/png {image.sha256}]" in [message["content"] for message in seen]
         assert [verdict.outcome for verdict in verify([store.load(run.id)], agent)] == ["same"]
         assert f"Image 1: image/png, {len(png())} bytes" in list(describe(run))
 
@@ -179,8 +180,8 @@ def test_the_kind_of_an_image_is_read_from_its_bytes(data: bytes, media_type: st
 
 
 def test_a_model_that_says_it_takes_no_images_is_not_asked() -> None:
-    with asked([], ("ollama", "json"), sees=False) as (agent, server):
-        with pytest.raises(ConfigurationError, match=r"ollama/scripted takes no images: ask one that does"):
+    with asked([], ("ollama", "json"), can=("completion", "tools")) as (agent, server):
+        with pytest.raises(ConfigurationError, match=r"ollama/scripted takes no images, as its server says: ask one"):
             agent.ask("What?", image=picture())
         assert server.chats == []
 
@@ -190,14 +191,40 @@ def test_the_mock_sees_nothing() -> None:
     assert (run.status, "it does not see images" in str(run.error)) == ("failed", True)
 
 
-@pytest.mark.parametrize("way", WAYS, ids="-".join)
-def test_a_server_that_refuses_images_is_not_asked_in_another_way(way: tuple[str, str]) -> None:
-    told = "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
-    with asked([error(500, told)] * 9, way) as (agent, server):
+REFUSALS = [
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    (500, 'Failed to parse messages: Unsupported content part type: "image_url"; messages = [{"tools": []}]'),
+    (400, "this model does not support image input"),
+    (400, "this model is missing data required for image input"),
+    (400, "Invalid content type. image_url is only supported by certain models."),
+    (400, "messages[1]: unknown variant `image_url`, expected `text`; tools and response_format are not supported"),
+    (400, "Model does not support images. It does not support tools either."),
+    (400, "/models/qwen is not a multimodal model"),
+    (400, "At most 0 image(s) may be provided in one request."),
+    (404, "No endpoints found that support image input"),
+    (400, "Failed to load image or audio file"),
+]
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+@pytest.mark.parametrize(("status", "said"), REFUSALS)
+def test_a_refusal_of_images_ends_the_run_and_teaches_nothing_else(status: int, said: str, mode: Any) -> None:
+    measures = (call if mode == "native" else decision)("measure", {"what": "dot"})
+    lm = ScriptedLM([error(status, said), measures, says(mode, "3 mm.")])
+    agent = MicroAgent(ONE, tools=[measure], lm=lm, mode=mode, rules=[], finish="text")
+    run = agent.ask("What?", image=picture())
+    assert (run.status, run.mode, (run.error or {})["code"], len(lm.requests)) == ("failed", mode, "BAD_REQUEST", 1)
+    assert "take a model that takes images" in (run.error or {})["message"]
+    again = agent.ask("How large?", image=picture())
+    assert (again.mode, again.answer) == (mode, "3 mm.")
+
+
+def test_an_image_that_a_server_sends_back_in_its_error_is_on_no_record(store: TraceStore) -> None:
+    told = f"cannot read {{'url': 'data:image/png;base64,{coded(png())}'}}"
+    with asked([error(400, told)], traces=store) as (agent, _):
         run = agent.ask("What?", image=picture())
-        assert (run.status, run.termination_reason, run.mode) == ("failed", "lm_error", way[1])
-        assert told in str(run.error)
-        assert all(last(server, number) == [("What?", [coded(png())])] for number in range(len(server.chats)))
+    assert "data:image/png;base64,…" in (run.error or {})["message"]
+    assert coded(png())[:20] not in store.path(run.id).read_text()
 
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[3]], ids="-".join)
@@ -211,6 +238,7 @@ def test_a_run_is_gone_on_with_only_where_its_images_are(way: tuple[str, str], s
         assert last(server) == [("Send it.", [coded(png())])]
     with asked([sends], way, traces=store) as (agent, server):
         paused = agent.ask("Send it.", image=picture())
+        assert agent.resume(paused).status == "confirmation_required"
         store.decide(paused.id, "approve")
         with pytest.raises(ConfigurationError, match="has images, and no record keeps those: ask again with them"):
             agent.resume(paused.id)

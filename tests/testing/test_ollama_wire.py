@@ -80,7 +80,7 @@ def test_show_tells_the_context_length_and_the_capabilities(post: Any):
     body = json.loads(raw)
     architecture = body["model_info"]["general.architecture"]
     assert body["model_info"][f"{architecture}.context_length"] == 4096
-    assert body["capabilities"] == ["completion", "tools", "vision"]
+    assert body["capabilities"] == ["completion", "tools"]
 
 
 @pytest.mark.parametrize("path", ["/api/chat", "/api/show"])
