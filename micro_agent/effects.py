@@ -5,26 +5,27 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from micro_agent.run import LMCall, Run, Status, Usage
+from micro_agent.run.asking import YesOrNo
 from micro_agent.run.questions import called, digest_of
 from micro_agent.tools import Outcome, Ready
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Ask the model for its next decision; or, with ``final``, whether the text of its last reply is its final answer.
+    """Ask the model for its next decision; or, with ``asks``, this question about its last reply.
 
-    Answered by an `LMCall` (decision or decode error in it) or `Trimmed`, with ``final`` by `Asked`; or a `Failure`.
+    Answered by an `LMCall` (decision or decode error in it) or `Trimmed`, with ``asks`` by `Asked`; or a `Failure`.
     """
 
     run: Run
-    final: bool = False
+    asks: YesOrNo | None = None
 
 
 @dataclass(slots=True)
 class Asked:
-    """What the model said of its answer; ``done`` is ``None`` where it said neither. ``usage`` is of that request."""
+    """What the model said to a question; ``yes`` is ``None`` where it said neither. ``usage`` is of that request."""
 
-    done: bool | None
+    yes: bool | None
     reply: str
     usage: Usage
     latency_s: float | None = None
@@ -123,6 +124,8 @@ def confirmation(run: Run, ready: Ready) -> Confirm | None:
     name, args = ready.tool.name, ready.args
     if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in run.steps):
         return Confirm(question_of(run, ready, "The same call was interrupted before; it may have happened already."))
+    if ready.tool.destructive and ready.standing in ("markup", "embedded"):
+        return Confirm(question_of(run, ready, "The tool is destructive, and its call was read out of a text."))
     if ready.tool.requires_confirmation is False:
         return None
     asked = question_of(run, ready, "This tool asks for confirmation.")

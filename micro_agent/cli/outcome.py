@@ -11,6 +11,7 @@ from micro_agent.cli.stopping import stopping
 from micro_agent.replay import step_line, whole_call
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
+from micro_agent.run.making import says_text
 from micro_agent.streaming import AnswerText, Ended, StepTaken, StreamEvent
 from micro_agent.traces import TraceStore
 
@@ -65,7 +66,10 @@ def print_step(step: Step) -> None:
 
 
 class Printer:
-    """Prints answer text as it comes and steps on standard error; at the end, what the answer has beyond the text."""
+    """Prints answer text as it comes and steps on standard error; at the end, what the answer has beyond the text.
+
+    What says that text is an answer, or no call, is no step for it: the line of the text goes on.
+    """
 
     def __init__(self) -> None:
         self._said = ""
@@ -75,7 +79,7 @@ class Printer:
         if isinstance(event, AnswerText):
             self._said += event.text
             print_text(event.text, end="")
-        elif isinstance(event, StepTaken) and not stands(event.step):
+        elif isinstance(event, StepTaken) and not stands(event.step) and not says_text(event.step):
             self._finish_line()
             print_step(event.step)
         elif not isinstance(event, Ended):

@@ -13,6 +13,7 @@ from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.chain import require_earlier
 from micro_agent.run.finishing import stands
 from micro_agent.run.images import Image
+from micro_agent.run.making import word_on
 from micro_agent.text.encoding import as_json
 
 ACCEPTED = "Accepted."
@@ -102,8 +103,9 @@ class Conversation:
     def _end(self, run: Run, question: str) -> None:
         """The reply that ended a turn, and what was asked then."""
         turn, reply = self._turns[-1], run.calls[-1] if run.calls and run.status == "completed" else None
-        decision = (reply.decision if reply is not None else None) or {}
+        decision: dict[str, Any] = (reply.decision if reply is not None else None) or {}
         call, answer = len(self.calls) - 1, run.model_answer if run.model_answer is not None else run.answer
+        decision = {"final": answer} if reply is not None and word_on(run) == "text" else decision
         for one in decision.get("tool_calls", ()):
             answer = answer if answer is not None else as_json(one["args"])
             if not any(step.call == call for step in self.steps[turn.step :]):

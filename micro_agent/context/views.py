@@ -17,6 +17,8 @@ never cut.
 
 NEXT_QUESTION = "next question"
 """Stands in ``Step.tool`` where a turn ends and the next one asks. Such a step is on no record."""
+YES_OR_NO = "yes or no"
+"""Stands there where the model is asked about its last reply. Neither is this one: its answer is another."""
 LEAST_CHARS = 24
 """Nothing is cut to less."""
 LEAST_SHAPE = 200

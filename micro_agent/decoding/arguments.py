@@ -107,15 +107,6 @@ def _requoted(text: str, allowance: Allowance) -> tuple[Any, list[Repair]] | Non
     return None
 
 
-def closed_by_markup(text: str) -> tuple[str, list[Repair]]:
-    """An object as text with the brackets that it lacks, where markup behind it says that it is complete."""
-    missing = piece_at(text, 0).missing
-    if not missing:
-        return text, []
-    whole = text.rstrip() + missing
-    return whole, [repair("closing_brackets", text, whole)]
-
-
 def _without_ending(text: str) -> str:
     """``text`` without blanks, a fence and special tokens at its end."""
     last = max(0, len(text) - _MAX_ENDING)

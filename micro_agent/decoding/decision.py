@@ -7,7 +7,14 @@ from typing import Any, Literal, Protocol
 MAX_DEPTH = 64
 """Levels of nesting: JSON that is deeper is not read."""
 
-Reason = Literal["empty", "malformed", "cut_off", "unknown_tool", "bad_arguments", "ambiguous", "refused"]
+Reason = Literal["empty", "malformed", "cut_off", "unknown_tool", "bad_arguments", "ambiguous", "refused", "quoted"]
+
+Standing = Literal["native", "markup", "alone", "embedded"]
+"""Where a call stands in its reply.
+
+``native``: in the wire's own field; ``markup``: in a dialect's markup, with nothing but thought around it; ``alone``:
+it is the whole reply, in a fence or not; ``embedded``: other text or code is around it, around markup and fences too.
+"""
 
 
 class ToolSpec(Protocol):
@@ -79,6 +86,21 @@ class ToolCall:
     name: str
     args: dict[str, Any]
     call_id: str | None = None
+    standing: Standing = field(default="native", compare=False)
+    text_follows: bool = field(default=False, compare=False)
+    """Whether an embedded call, or the last of several, has words behind it: who means a call mostly ends with it."""
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, Any]) -> "ToolCall":
+        """The call as a record keeps it. An older record does not say where it stood: it counts as native."""
+        standing, follows = recorded.get("standing", "native"), recorded.get("text_follows", False)
+        return cls(recorded["name"], recorded["args"], recorded["call_id"], standing, follows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON-able form that a trace keeps: ``standing`` only of a call that was read out of text."""
+        standing = {} if self.standing == "native" else {"standing": self.standing}
+        follows = {"text_follows": True} if self.text_follows else {}
+        return {"name": self.name, "args": self.args, "call_id": self.call_id, **standing, **follows}
 
 
 @dataclass(frozen=True, slots=True)

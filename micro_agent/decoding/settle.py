@@ -10,8 +10,8 @@ from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.keys import ARGUMENTS, NEAR_ARGUMENTS, plain
 from micro_agent.decoding.markup.plain_input import only_text
-from micro_agent.decoding.markup.tag_bodies import tagged_arguments
 from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.reading.tag_arguments import tagged_arguments
 from micro_agent.decoding.repair.mending import Unreadable, repair
 from micro_agent.decoding.shapes import Shape, call_shapes, final_call
 from micro_agent.decoding.wording import expected, shorten

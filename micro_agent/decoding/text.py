@@ -1,29 +1,51 @@
-"""A decision in plain text: one reader after the other, each for one way of writing it; what none reads is prose."""
+"""A decision in plain text: the readers claim stretches of it, one judge decides; what nobody claims is prose."""
 
 import html
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 
-from micro_agent.decoding import dialects, json_strings
 from micro_agent.decoding.answers import checked
+from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.loops import MAX_READ, beginning, is_loop, once
-from micro_agent.decoding.clearing.spellings import respelled, stands_in
 from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
 from micro_agent.decoding.clearing.values_kept import kept
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
-from micro_agent.decoding.dialects import unread
-from micro_agent.decoding.markup.shared import without_quoted_markup
+from micro_agent.decoding.judge import judged
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair.guessing import keys, texts
-from micro_agent.decoding.repair.mending import Unreadable, exact, repair
+from micro_agent.decoding.page import Page
+from micro_agent.decoding.reading import (
+    argument_blocks,
+    delimited,
+    labels,
+    lines,
+    marked,
+    objects,
+    options,
+    python,
+    tags,
+)
+from micro_agent.decoding.repair.mending import Unreadable, exact, repair, unescaped
 from micro_agent.decoding.scan.data import Data
 from micro_agent.decoding.settle import error
-from micro_agent.decoding.source import Reader, Source
-from micro_agent.decoding.wording import shorten
 
 _MAX_AGAIN = 30_000
 """Characters of a reply that is read once more, with its thoughts, where a value without them is not what was said."""
+READERS = (
+    delimited.read,
+    options.read,
+    argument_blocks.read,
+    tags.read,
+    marked.read,
+    labels.read,
+    objects.read,
+    python.read,
+    lines.read,
+)
+"""Where two claim the same place, the first counts."""
 
 
 def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
@@ -36,21 +58,7 @@ def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
         return found
     if finish_reason == "content_filter":
         return error("refused", "An answer that the content filter of the server cut off.", offer)
-    return checked(found, text, lambda answer: _first(Source(answer, cut_off=False, offer=offer)), offer)
-
-
-def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
-    """The decision in a text, with its markup as the dialects know it."""
-    if (again := respelled(text, offer.names or ())) is None:
-        return _read_as_written(text, finish_reason, offer)
-    found = _read_as_written(again, finish_reason, offer)
-    if _keeps(found, text):
-        return found
-    written = _read_as_written(text, finish_reason, offer)
-    markup_itself = isinstance(written, Final) and written.answer == text.strip()
-    if not markup_itself or isinstance(found, Final):
-        return written
-    return found if isinstance(found, DecodeError) else error("malformed", "A call with markup inside a value.", offer)
+    return checked(found, text, lambda answer: _first(Page(answer, cut_off=False, offer=offer)), offer)
 
 
 def _is_json(text: str) -> bool:
@@ -81,32 +89,23 @@ def _in_loop(text: str, offer: Offer) -> Decision:
     return replace(found, repairs=[repair("repetition", text, head), *found.repairs])
 
 
-def _keeps(found: Decision, text: str) -> bool:
-    """Whether what was read in the respelled text is what the model wrote."""
-    if isinstance(found, ToolCalls):
-        plain = html.unescape(text)
-        said = (part for call in found.calls for part in (*texts(call.args), *keys(call.args)))
-        return all(stands_in(value, text) or stands_in(value, plain) for value in said)
-    return isinstance(found, Final) and found.answer in text
-
-
-def _read_as_written(text: str, finish_reason: str | None, offer: Offer) -> Decision:
+def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     data = Data(text, offer.allowance)
     own = own_turn(data)
     said = spoken(data.of(own))
-    source = Source(without_end_of_turn(said.text), finish_reason == "length", offer)
-    found = _unquoted(source) or _first(source)
+    page = Page(without_end_of_turn(said.text), finish_reason == "length", offer)
+    found = _first(page)
     if said.text not in own:
-        whole = replace(source, text=without_end_of_turn(own).strip())
+        whole = Page(without_end_of_turn(own).strip(), page.cut_off, offer)
         found = kept(found, own, lambda: _first(whole) if len(own) <= _MAX_AGAIN else None, offer)
-    if found is None and said.open_thought and not source.text:
-        found = _after_open_thought(replace(source, text=said.open_thought))
+    if found is None and said.open_thought and not page.text:
+        found = _after_open_thought(Page(said.open_thought, page.cut_off, offer))
     if found is not None:
         return found
-    if source.cut_off:
-        ending = f", ending in {source.text[-40:]!r}" if source.text else " before the thinking ended" if text else ""
+    if page.cut_off:
+        ending = f", ending in {page.text[-40:]!r}" if page.text else " before the thinking ended" if text else ""
         return error("cut_off", f"A reply that the token limit cut off{ending}.", offer)
-    answer, repairs = without_tokens(said.text, source.data)
+    answer, repairs = without_tokens(said.text, page.data)
     if answer:
         return Final(answer, repairs, prose=True)
     if finish_reason == "content_filter":
@@ -114,51 +113,95 @@ def _read_as_written(text: str, finish_reason: str | None, offer: Offer) -> Deci
     return error("empty", "Thinking and no decision after it." if text.strip() else "An empty reply.", offer)
 
 
-def _objects(source: Source) -> Decision | None:
-    """The decision in the JSON of the text, next to special tokens and to markup that is only quoted."""
-    text, _ = without_tokens(source.text, source.data)
-    found = json_strings.read(source if text == source.text else replace(source, text=text))
-    if found is None:
-        return None
-    unquoted = without_quoted_markup(text)
-    if unquoted != text and json_strings.read(replace(source, text=unquoted)) is None:
-        return None
-    return found
-
-
-READERS: tuple[Reader, ...] = (*dialects.READERS, _objects, unread.read)
-"""In this order: explicit markup, objects that may stand anywhere, at last the fault in markup that none could read."""
-
-
-def _first(source: Source) -> Decision | None:
-    return next((found for reader in READERS if (found := reader(source)) is not None), None)
-
-
-def _unquoted(source: Source) -> Decision | None:
-    """The decision in a text that is one JSON string as a whole."""
-    if not source.text.startswith('"') or "{" not in source.text:
-        return None
-    try:
-        inner = exact(source.text)
-    except Unreadable:
-        return None
-    found = _first(replace(source, text=inner.strip()))
-    if found is None or isinstance(found, DecodeError):
+def _first(page: Page, levels: int = 2) -> Decision | None:
+    """The decision in a text as it stands; else in what it encodes, if it does."""
+    found = _decided(page)
+    if isinstance(found, ToolCalls) or page.cut_off or not levels:
         return found
-    return replace(found, repairs=[repair("double_encoding", source.text, shorten(inner, 200)), *found.repairs])
+    lost = None
+    for kind, text in _encoded(page.text):
+        inner = _first(replace(page, text=text), levels - 1)
+        if isinstance(inner, ToolCalls) or (isinstance(inner, Final) and found is None):
+            return replace(inner, repairs=[repair(kind, page.text, text), *inner.repairs])
+        lost = lost or (inner if kind == "double_encoding" else None)
+    return found or lost
 
 
-def _after_open_thought(source: Source) -> Decision | None:
-    """The one call in markup that a thought without an end ends in; the parsers of Ollama and vLLM take it for one too.
+def _decided(page: Page) -> Decision | None:
+    return judged(page, _claims(page))
+
+
+def _claims(page: Page) -> Iterator[Claim]:
+    return chain.from_iterable(read(page) for read in READERS)
+
+
+_QUOTED = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?P<end>")?')
+_LOST_BRACE = re.compile(r"""(?>(?:\s|```\w*\n)*)(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
+_HALF_ESCAPED = re.compile(r"""\s*+(?:```\w*\s*+)?"?\s*+\{\s*+\\+\"""")
+
+
+def _encoded(text: str) -> Iterator[tuple[str, str]]:
+    """What ``text`` is when it is taken for a string of JSON, for HTML, or for an object that lacks its first brace."""
+    if (inner := unescaped(text)) is not None:
+        yield "double_encoding", inner
+        return
+    if text.startswith('"') and text.endswith('"'):
+        with suppress(Unreadable):
+            yield "double_encoding", str(exact(text)).strip()
+    if '"{' in text or '"[' in text:
+        try:
+            bare = _QUOTED.sub(_bare, text, 100)
+        except Unreadable:
+            bare = text
+        if bare != text:
+            yield "double_encoding", bare
+    if ("&lt;" in text and "<" not in text) or ("&quot;" in text and '"' not in text):
+        yield "html", html.unescape(text)
+    if "[>[" in text:
+        yield "tags", _SENTINEL.sub("", text)
+    if "invoke name=" in text and "<invoke" not in text:
+        yield "tags", _BARE_TAG.sub(_bracketed, text)
+    if (opening := _LOST_BRACE.match(text)) is not None:
+        yield "opening_bracket", f"{text[: opening.end()]}{{{text[opening.end() :]}"
+    if _HALF_ESCAPED.match(text):
+        yield "double_encoding", text.replace('\\"', '"')
+
+
+# MiniMax' tokens before each tag, and its tags without their brackets.
+_SENTINEL = re.compile(r"\]<\]\w{1,20}\[>\[(?=\s?<)")
+_BARE_TAG = re.compile(
+    r"^(?P<blank>[ \t]{0,20})(?P<open>(?:invoke|parameter) name=[\"'][^\"'\n]{1,128}[\"']>)"
+    r"|(?<![<\w/])/?(?P<alone>invoke|parameter)>[ \t]*+$|(?<![</])/?(?P<close>parameter)>[ \t]*+$",
+    re.MULTILINE,
+)
+
+
+def _bracketed(found: re.Match[str]) -> str:
+    return f"{found['blank']}<{found['open']}" if found["open"] else f"</{found['alone'] or found['close']}>"
+
+
+def _bare(quoted: re.Match[str]) -> str:
+    """What is in the string; one that a quote ends in the middle of an object stays as it is."""
+    inner = str(exact(quoted[0], strict=False)) if quoted["end"] else ""
+    return inner if inner.rstrip().endswith(("}", "]")) else quoted[0]
+
+
+def _after_open_thought(page: Page) -> Decision | None:
+    """The one call that a thought without an end ends in; the parsers of Ollama and vLLM take it for one too.
 
     A call in the middle of a thought is only thought of, and so is one of several.
     """
-    if source.cut_off or not re.search(r"[>}\])]\W*\Z", source.text[-80:]):
+    if page.cut_off or not re.search(r"[>}\])]\W*\Z", page.text[-80:]):
         return None
-    whole = source.data.pieces[0].text == source.text if source.text.startswith("{") and source.data.pieces else False
-    readers = (*dialects.READERS, _objects) if whole else dialects.READERS
-    found = next((found for reader in readers if (found := reader(source)) is not None), None)
+    found = _decided(page)
     if not isinstance(found, ToolCalls) or len(found.calls) > 1:
         return None
-    before = found.repairs[0].before if found.repairs else source.text
-    return replace(found, repairs=[repair("unclosed_thinking", source.text, before), *found.repairs])
+    alone = page.text.startswith("{") and page.data.pieces and page.data.pieces[0].text == page.text
+    if not alone and (
+        not found.repairs
+        or not found.repairs[0].kind.startswith("dialect:")
+        or found.repairs[0].kind == "dialect:pythonic"
+    ):
+        return None
+    before = found.repairs[0].before if found.repairs else page.text
+    return replace(found, repairs=[repair("unclosed_thinking", page.text, before), *found.repairs])

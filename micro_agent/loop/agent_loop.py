@@ -10,19 +10,20 @@ from typing import Any
 
 from micro_agent.decoding import ToolCall
 from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
+from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
-from micro_agent.loop.finishing import Given, finish, given_in, is_asked, not_submitted, step_of
-from micro_agent.loop.unsettled import said_already, unanswered, unsettled
+from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
+from micro_agent.loop.making import as_meant, asks_to_make
+from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
-from micro_agent.rules.verdict import Event, Verdict, asked_of, marker_of
+from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
 from micro_agent.tools.outputs import PLAIN, Outputs
 
-_WEIGHT = (Stop, Violation, Hint, Warn, Amend)
 _Steps = Generator[Effect, Answer, None]
 
 
@@ -40,7 +41,7 @@ class AgentLoop:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
         run = self.run
         while run.status == "running":
-            call = unsettled(run)
+            call = unsettled(run, as_meant(run, self.tools, self.outputs))
             if call is not None and call.error is not None:
                 reason = call.error["reason"]
                 self._against(ASKING[reason], {"reason": reason}, asked(run, call.error))
@@ -48,6 +49,9 @@ class AgentLoop:
                 yield from self._finish(given)
             elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
                 self._stop(verdict)
+            elif call and (asks := asks_to_make(run, self.tools, self.outputs, self._forbids)) is not None:
+                if isinstance(failure := (yield from ask(run, asks)), Failure):
+                    self._fail(failure)
             elif call is not None:
                 yield from self._call(next(unanswered(run)))
             elif not self._told(self._verdict(BeforePlan())):
@@ -96,6 +100,9 @@ class AgentLoop:
         add_step(self.run.usage, step)
         self._told(self._verdict(AfterStep(step, frozenset(self.tools))))
 
+    def _forbids(self, ready: Ready) -> bool:
+        return isinstance(self._verdict(BeforeTool(ready.tool.name, ready.args)), Violation)
+
     def _told(self, verdict: Verdict | None) -> bool:
         """Whether a rule had a word that was not said since the last reply; it is a step now, or the end as well."""
         if not isinstance(verdict, Stop | Hint | Warn | Violation) or said_already(self.run, verdict.text):
@@ -106,28 +113,21 @@ class AgentLoop:
         return True
 
     def _verdict(self, event: Event) -> Verdict | None:
-        return next(iter(self._verdicts(event)), None)
-
-    def _verdicts(self, event: Event) -> list[Verdict]:
-        """What the rules say, each asked once: what stops first, then what forbids, warns, amends."""
-        verdicts = [verdict for rule in self.rules if (verdict := asked_of(rule, self.run, event)) is not None]
-        return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
+        return next(iter(verdicts_of(self.rules, self.run, event)), None)
 
     def _finish(self, given: Given) -> _Steps:
-        verdicts = self._verdicts(BeforeFinish(given.text, frozenset(self.tools), given.outputs))
+        verdicts = verdicts_of(self.rules, self.run, BeforeFinish(given.text, frozenset(self.tools), given.outputs))
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
             told = {**given.told, **({"wants": verdict.wants} if verdict.wants else {})}
             return self._against(ASKING["answer_against_rule"], told, verdict.text, given.call and given.call.call_id)
         if isinstance(verdict, Stop):
             return self._stop(verdict)
-        if is_asked(self.run, self.tools, self.limits):
-            asked = yield Plan(self.run, final=True)
-            if (step := step_of(given.text, asked, len(self.run.calls) - 1)) is None:
-                return self._fail(asked)
-            self.run.steps.append(step)
-            add_step(self.run.usage, step)
-            if step.call is not None:
+        if (asks := asks_if_final(self.run, given, self.tools, self.limits)) is not None:
+            said = yield from ask(self.run, asks)
+            if isinstance(said, Failure):
+                return self._fail(said)
+            if said.call is not None:
                 return None
         if isinstance(verdict, Warn):
             self._step(WARNING, {}, verdict.text)
@@ -175,7 +175,5 @@ class AgentLoop:
 
     def _end(self, status: Status, reason: str, error: dict[str, Any]) -> None:
         """End without an answer. Every call that was asked for and not made gets its ``NOT_RUN`` step."""
-        for call in list(unanswered(self.run)):
-            observation = {"error": "NOT_RUN", "message": f"The run ended ({reason}) before this call."}
-            self._step(call.name, call.args, observation, call_id=call.call_id, error="NOT_RUN")
+        self.run.steps += not_run(self.run, reason)
         self.run.status, self.run.termination_reason, self.run.error = status, reason, error

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.decoding import ToolCall
-from micro_agent.effects import Answer, Asked, Failure
 from micro_agent.rules import BeforePlan
 from micro_agent.rules.limits import Limits
 from micro_agent.run import FINISH_ASKED, FinishedBy, LMCall, Run, Step
-from micro_agent.run.finishing import stands
+from micro_agent.run.asking import YesOrNo
+from micro_agent.run.finishing import stands, whether_final
 from micro_agent.text.encoding import as_json
 from micro_agent.tools import Refused, Tool
 from micro_agent.tools.arguments import Accepted, Faults, refusal
@@ -22,12 +22,6 @@ from micro_agent.tools.outputs import Outputs, check_outputs
 
 MOST = 2
 """So often a run is asked at most. After that its prose is its answer."""
-GO_ON = "Then go on."
-"""What the model reads where it said that it is not done."""
-DONE = "The answer stands."
-_ENDING = ("cancelled", "storage_error")
-
-
 _MAX_FORM = 200
 _BESIDE = "It was called beside other calls, before their results were known. Call it alone, with what they gave."
 
@@ -38,6 +32,8 @@ class Given:
 
     outputs: dict[str, Any]
     call: ToolCall | None = None
+    prose: bool = False
+    """Whether it is text in no form that says that it is the answer."""
 
     @property
     def text(self) -> str:
@@ -60,12 +56,12 @@ def given_in(reply: LMCall, outputs: Outputs) -> Given | None:
     """What a reply gives as the answer: its text, or the outputs in the one call that it makes, if they are right."""
     decision = reply.decision or {}
     if "final" in decision:
-        return Given({outputs.text or "answer": decision["final"]})
+        return Given({outputs.text or "answer": decision["final"]}, prose=reply.prose)
     calls = decision.get("tool_calls", ())
     if outputs.submit is None or [call["name"] for call in calls] != [outputs.submit.name]:
         return None
     checked = check_outputs(outputs.submit, calls[0]["args"])
-    return Given(checked.args, ToolCall(**calls[0])) if isinstance(checked, Accepted) else None
+    return Given(checked.args, ToolCall.of(calls[0])) if isinstance(checked, Accepted) else None
 
 
 def not_submitted(outputs: Outputs, call: ToolCall, *, native: bool) -> Refused | None:
@@ -81,17 +77,18 @@ def not_submitted(outputs: Outputs, call: ToolCall, *, native: bool) -> Refused 
     return Refused(call.name, call.args, call.call_id, told, "VALIDATION_FAILED")
 
 
-def is_asked(run: Run, tools: Mapping[str, Tool], limits: Limits) -> bool:
-    """Whether the model is asked if the answer in its last reply is final.
+def asks_if_final(run: Run, given: Given, tools: Mapping[str, Tool], limits: Limits) -> YesOrNo | None:
+    """What the model is asked before what it gave in its last reply is its answer; ``None`` where it simply is.
 
     Prose is asked about, in JSON mode also a ``final`` before any tool ran; not where there is no tool to go on with,
     and not where a limit allows no further request.
     """
     if run.finish != "ask" or not tools or said_done(run) is not None:
-        return False
+        return None
     early = run.mode == "json" and not any(step.is_tool for step in run.steps)
     asked = sum(step.tool == FINISH_ASKED for step in run.steps)
-    return (run.calls[-1].prose or early) and asked < MOST and limits.check(run, BeforePlan()) is None
+    unsure = (given.prose or early) and asked < MOST and limits.check(run, BeforePlan()) is None
+    return whether_final(given.text) if unsure else None
 
 
 def said_done(run: Run) -> Step | None:
@@ -102,34 +99,17 @@ def said_done(run: Run) -> Step | None:
 def finish(run: Run, given: Given, text: str | None, amended: Sequence[str]) -> None:
     """End the run with what was given: the output ``text`` is its answer, in the last form that rules gave to it."""
     outputs = given.amended(amended[-1]) if amended else given.outputs
-    run.finished_by, run.outputs = _finished_by(run, run.calls[-1], given), outputs
+    run.finished_by, run.outputs = _finished_by(run, given), outputs
     if text is not None:
         run.answer, run.model_answer = outputs[text], given.outputs[text]
     run.status, run.termination_reason = "completed", "final"
 
 
-def _finished_by(run: Run, reply: LMCall, given: Given) -> FinishedBy:
+def _finished_by(run: Run, given: Given) -> FinishedBy:
     """How the answer in the last reply came."""
     said = said_done(run)
     if said is not None and said.args.get("done"):
         return "asked"
-    if given.call is not None and reply.mode == "native":
+    if given.call is not None and run.calls[-1].mode == "native":
         return "submit"
-    return "prose" if reply.prose else "final"
-
-
-def step_of(answer: str, asked: Answer, reply: int) -> Step | None:
-    """The step that says what came of the question: it settles the reply with this index if the run goes on.
-
-    ``None`` for a failure that ends the run. After any other the answer stands: nobody can say that it is not one.
-    """
-    if isinstance(asked, Failure):
-        told = {"done": None, "not_asked": asked.error.get("message") or asked.reason}
-        return None if asked.reason in _ENDING else Step(tool=FINISH_ASKED, args=told, observation=DONE)
-    assert isinstance(asked, Asked), f"a driver answered with {asked!r}"
-    goes_on, told = asked.done is False, {"done": asked.done, "reply": asked.reply}
-    return Step(
-        tool=FINISH_ASKED, args={"answer": answer, **told} if goes_on else told,
-        observation=GO_ON if goes_on else DONE, call=reply if goes_on else None,
-        latency_s=asked.latency_s, usage=asked.usage,
-    )  # fmt: skip
+    return "prose" if given.prose else "final"

@@ -4,30 +4,42 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from micro_agent.decoding import ToolCall
-from micro_agent.run import CONFIRMATION_REQUIRED, WARNING, LMCall, Run
+from micro_agent.run import CONFIRMATION_REQUIRED, MAKE_ASKED, WARNING, LMCall, Run, Step
+from micro_agent.run.making import word_on
 
 
-def unsettled(run: Run) -> LMCall | None:
-    """The last reply, while something that it asked for has not become a step."""
-    if not run.calls:
+def unsettled(run: Run, reply: LMCall | None) -> LMCall | None:
+    """The last reply, as it is to be taken, while something that it asked for has not become a step."""
+    if reply is None:
         return None
-    call, latest = run.calls[-1], len(run.calls) - 1
-    if call.decision is not None and "tool_calls" in call.decision:
+    latest = len(run.calls) - 1
+    if reply.decision is not None and "tool_calls" in reply.decision:
         settled = next(unanswered(run), None) is None
     else:
-        settled = any(step.call == latest for step in run.steps)
-    return None if settled else call
+        settled = any(step.call == latest and step.tool != MAKE_ASKED for step in run.steps)
+    return None if settled else reply
 
 
 def unanswered(run: Run) -> Iterator[ToolCall]:
-    """The tool calls of the last reply that have no step yet, in order."""
+    """The tool calls of the last reply that have no step yet, in order; none where none of it is to be run."""
     latest = len(run.calls) - 1
-    decision = (run.calls[-1].decision or {}) if run.calls else {}
+    used = run.calls and word_on(run) in (None, "make")
+    decision = (run.calls[-1].decision or {}) if used else {}
     tail = takewhile(lambda step: step.call in (latest, None), reversed(run.steps))
     done = {step.call_id for step in tail if step.tool not in (CONFIRMATION_REQUIRED, WARNING)}
     for call in decision.get("tool_calls", ()):
         if call["call_id"] not in done:
-            yield ToolCall(call["name"], call["args"], call["call_id"])
+            yield ToolCall.of(call)
+
+
+def not_run(run: Run, reason: str) -> list[Step]:
+    """The steps of the calls that were asked for and will not be made, since the run ends."""
+    told, reply = {"error": "NOT_RUN", "message": f"The run ended ({reason}) before this call."}, len(run.calls) - 1
+    return [
+        Step(tool=call.name, args=call.args, observation={**told}, call=reply, call_id=call.call_id, ok=False,
+             error="NOT_RUN")
+        for call in unanswered(run)
+    ]  # fmt: skip
 
 
 def said_already(run: Run, text: str) -> bool:

@@ -18,6 +18,7 @@ from micro_agent.models.identity import Traits
 from micro_agent.models.mock_everyday import NEXT_STEP, talk
 from micro_agent.models.mock_questions import Wanted, understood
 from micro_agent.run import Mode
+from micro_agent.run.making import asks_to_make
 from micro_agent.text.attached import own_words
 
 _OBSERVATION = re.compile(r"Tool \[([^\]]*)\] output:\n(.*)", re.DOTALL)
@@ -58,6 +59,8 @@ class MockEngine(Traits):
         if any(message.parts_of(lm15.ImagePart) for message in request.messages):
             raise MockRefused("it does not see images; ask a model that does")
         question, observed = _transcript(request)
+        if asks_to_make(question):
+            return _response({"content": '{"make": true}'}, request)
         question = own_words(question)
         if (told := talk(question)) is not None:
             return _response(_said(told, request), request)

@@ -88,7 +88,7 @@ class DecisionAdapter(dspy.Adapter):
         if isinstance(decision, Final):
             self.last.decision, self.last.prose = {"final": decision.answer}, decision.prose
             return [{"decision": {"final": {"answer": decision.answer}}}]
-        calls = [{"name": call.name, "args": call.args, "call_id": call.call_id} for call in decision.calls]
+        calls = [call.as_dict() for call in decision.calls]
         self.last.decision = {"tool_calls": calls}
         first = decision.calls[0]
         return [{"decision": {"tool": {"name": first.name, "args": first.args}}}]

@@ -18,14 +18,15 @@ from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price
 from micro_agent.planning.adapter import DecisionAdapter
+from micro_agent.planning.asking import Asking
 from micro_agent.planning.bill import Bill
 from micro_agent.planning.call_ids import with_ids
-from micro_agent.planning.finishing import Finishing
 from micro_agent.planning.given_demos import Given
 from micro_agent.planning.history import kept
 from micro_agent.planning.resampling import Tries
 from micro_agent.planning.signature import compiling
 from micro_agent.run import LMCall, Mode, Run
+from micro_agent.run.asking import YesOrNo
 from micro_agent.tools import Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.wires import JsonWire, NativeWire
@@ -51,9 +52,9 @@ class Planner:
         self._bill = Bill()
         self._wire()
 
-    def plan(self, run: Run, *, final: bool = False) -> Planned:
+    def plan(self, run: Run, *, asks: YesOrNo | None = None) -> Planned:
         """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked."""
-        answer = self._finishing().ask(run) if final else None
+        answer = self._asking().ask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
                 with self._context():
@@ -63,9 +64,9 @@ class Planner:
                 answer = self._adapted(run, error)
         return answer
 
-    async def aplan(self, run: Run, *, final: bool = False) -> Planned:
+    async def aplan(self, run: Run, *, asks: YesOrNo | None = None) -> Planned:
         """The same, awaited."""
-        answer = await self._finishing().aask(run) if final else None
+        answer = await self._asking().aask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
                 with self._context():
@@ -75,8 +76,8 @@ class Planner:
                 answer = self._adapted(run, error)
         return answer
 
-    def _finishing(self) -> Finishing:
-        return Finishing(self.lm, self._adapter, self._window, self._held(), self._context, self._cost)
+    def _asking(self) -> Asking:
+        return Asking(self.lm, self._adapter, self._window, self._held(), self._context, self._cost)
 
     def _wire(self) -> None:
         self._signature, demos = self.given.shown(self.predict, self.lm, self.mode)

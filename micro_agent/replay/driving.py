@@ -12,7 +12,7 @@ from micro_agent.replay.planning import NoReply, RecordedPlanner
 from micro_agent.replay.requests import request_divergence, said
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.same import same
-from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, LMCall, Run, Step, Usage
+from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, LMCall, Run, Step, Usage
 from micro_agent.tools import Outcome, Ready, execute
 
 _FROM_OUTSIDE = frozenset({"cancelled", "lm_error", "context_overflow", "storage_error"})
@@ -70,24 +70,26 @@ class Replay:
             answer = self._answer(effect)
 
     def _answer(self, effect: Effect) -> Answer:
-        if isinstance(effect, Plan) and not effect.final:
+        if isinstance(effect, Plan) and effect.asks is None:
             return self._planned()
         step = self._next()
         if step is None and self._cut_short:
             raise _RecordEnds
         if isinstance(effect, Plan):
-            return self._asked(step)
+            return self._asked(effect, step)
         return self._approval(effect, step) if isinstance(effect, Confirm) else self._observed(effect, step)
 
-    def _asked(self, step: Step | None) -> Asked | Failure:
-        if step is None or step.tool != FINISH_ASKED:
-            if step is None and self._from_outside:
+    def _asked(self, effect: Plan, step: Step | None) -> Asked | Failure:
+        asks = effect.asks
+        assert asks is not None, "it is a question"
+        if step is None or step.tool != asks.marker:
+            if (step is None and self._from_outside) or (step is not None and _never_ran(step, "NOT_RUN")):
                 return self._failure()
-            raise self._other_step(step, "the model is asked whether its answer is final")
+            raise self._other_step(step, f"the model is asked {asks.about}")
         told, usage = step.args, step.usage or Usage()
         if "not_asked" in told:
             return Failure("lm_error", {"message": told["not_asked"]})
-        return Asked(told.get("done"), str(told.get("reply", "")), usage, step.latency_s)
+        return Asked(told.get(asks.key), str(told.get("reply", "")), usage, step.latency_s)
 
     def _planned(self) -> Answer:
         number = len(self._run.calls)

@@ -90,6 +90,7 @@ class RecordedPlanner(Planner):
         call: Any = self.plan(run)
         if recorded is None or isinstance(call, Trimmed | Failure):
             return call
+        _standing_as_in(recorded, call)
         for name in _MEASURED:
             setattr(call, name, getattr(recorded, name))
         return call
@@ -158,6 +159,14 @@ class RecordedPlanner(Planner):
         except _Rendered:
             reply = ModelReply() if self._recorded is None else reply_of(self._recorded)
             self._adapter.take(reply, settings)
+
+
+def _standing_as_in(recorded: LMCall, today: LMCall) -> None:
+    """Forget where the calls of a reply stand if its record does not say so: before that was known, they were made."""
+    then, now = ((call.decision or {}).get("tool_calls", ()) for call in (recorded, today))
+    if not any("standing" in one for one in then):
+        for one in now:
+            one.pop("standing", None)
 
 
 def _said_of(call: LMCall) -> _Said:

@@ -20,7 +20,8 @@ FRUITLESS = 5
 
 Kind = Literal[
     "malformed", "empty", "empty_after_results", "cut_off", "refused", "ambiguous", "unknown_tool", "bad_arguments",
-    "answer_against_rule", "call_against_rule", "call_beside_final", "text_beside_calls", "one_bad_call",
+    "call_in_text", "answer_against_rule", "call_against_rule", "call_beside_final", "text_beside_calls",
+    "one_bad_call", "quoted",
 ]  # fmt: skip
 Change = Literal["sampling", "max_tokens", "tool_choice"]
 """``sampling``: another seed and a higher temperature, once the same reply came twice; ``max_tokens``: more of them;
@@ -76,6 +77,11 @@ ASKING: Mapping[Kind, Row] = {
         "the same call again counts once; a list, or markup with several calls, is several calls",
         "Make one decision only. {form}", MALFORMED_DECISION, "AMBIGUOUS", ("sampling",), "malformed",
     ),
+    "quoted": Row(
+        "a call that is shown and not made: in a program, in a quotation, with a placeholder as a value",
+        "nothing",
+        "{form}", MALFORMED_DECISION, "QUOTED", ("sampling",), "malformed",
+    ),
     "unknown_tool": Row(
         "a call of a tool that is not there",
         "case, `-` `.` `_`, prefixes, suffixes, namespaces, words like `Tool` and special tokens, when exactly one "
@@ -86,6 +92,11 @@ ASKING: Mapping[Kind, Row] = {
         "a call with arguments that do not fit the tool's schema",
         "what the schema makes unambiguous (`\"5\"` for an integer, one level of nesting, …)",
         "{form}", VALIDATION_ERROR, "VALIDATION_FAILED", ("sampling",), "malformed",
+    ),
+    "call_in_text": Row(
+        "a call inside other text, of a tool that is not read-only, and no word of the model on whether to make it",
+        "nothing; the model is asked first, twice at most",
+        "Make the call alone. {form}", MALFORMED_DECISION, "CALL_IN_TEXT", ("sampling",), "malformed",
     ),
     "answer_against_rule": Row(
         "prose where a tool is required, or another answer that a rule refuses",
@@ -103,7 +114,8 @@ ASKING: Mapping[Kind, Row] = {
     ),
     "text_beside_calls": Row(
         "prose before or after a call",
-        "the call is run; the prose stays in the record and is not an answer",
+        "a call on the wire is run, one in the text if its tool is read-only or the model, asked, says so; the prose "
+        "stays in the record and is not an answer",
     ),
     "one_bad_call": Row(
         "several calls, one of them bad",

@@ -4,7 +4,7 @@ A rule is a function of the run so far and of what is about to happen. It is pur
 verdict, so that a recorded run can be replayed through it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -90,6 +90,7 @@ class Amend:
 
 Verdict = Warn | Hint | Violation | Stop | Amend
 Rule = Callable[[Run, Event], Verdict | None]
+_WEIGHT = (Stop, Violation, Hint, Warn, Amend)
 
 
 def asked_of(rule: Rule, run: Run, event: Event) -> Verdict | None:
@@ -105,6 +106,12 @@ def asked_of(rule: Rule, run: Run, event: Event) -> Verdict | None:
             return verdict
         why = f"it returned {type(verdict).__name__}, not a verdict"
     return Stop("rule_failed", f"the rule {getattr(rule, '__qualname__', rule)!s} failed: {why}")
+
+
+def verdicts_of(rules: Sequence[Rule], run: Run, event: Event) -> list[Verdict]:
+    """What the rules say, each asked once: what stops first, then what forbids, warns, amends."""
+    verdicts = [verdict for rule in rules if (verdict := asked_of(rule, run, event)) is not None]
+    return sorted(verdicts, key=lambda verdict: _WEIGHT.index(type(verdict)))
 
 
 def marker_of(verdict: Stop | Hint | Warn | Violation) -> str:

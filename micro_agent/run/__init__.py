@@ -14,15 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from micro_agent.run.images import Image
 
 from micro_agent.run.markers import (  # isort: skip
-    CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION, POLICY_VIOLATION,
-    REPETITION, SELF_CORRECTION, VALIDATION_ERROR, WARNING,
+    CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, MAKE_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION,
+    POLICY_VIOLATION, REPETITION, SELF_CORRECTION, VALIDATION_ERROR, WARNING,
 )  # fmt: skip
 from micro_agent.run.saving import ID, SCHEMA_VERSION, load, save
 
 __all__ = [
-    "CONFIRMATION_REQUIRED", "CONTEXT_TRIMMED", "FINISH_ASKED", "MALFORMED_DECISION", "MARKERS", "NO_ACTION",
-    "POLICY_VIOLATION", "REPETITION", "SCHEMA_VERSION", "SELF_CORRECTION", "VALIDATION_ERROR", "WARNING", "Finish",
-    "FinishedBy", "LMCall", "Mode", "Run", "Status", "Step", "Usage", "new_id", "utc_now",
+    "CONFIRMATION_REQUIRED", "CONTEXT_TRIMMED", "FINISH_ASKED", "MAKE_ASKED", "MALFORMED_DECISION", "MARKERS",
+    "NO_ACTION", "POLICY_VIOLATION", "REPETITION", "SCHEMA_VERSION", "SELF_CORRECTION", "VALIDATION_ERROR", "WARNING",
+    "Finish", "FinishedBy", "LMCall", "Mode", "Run", "Status", "Step", "Usage", "new_id", "utc_now",
 ]  # fmt: skip
 
 Status = Literal["running", "completed", "confirmation_required", "stopped", "failed"]
@@ -52,7 +52,7 @@ class Step(_Data):
     """The error code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false."""
     latency_s: float | None = None
     coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    usage: "Usage | None" = None  # of the agents that the tool asked, or of the question behind `FINISH_ASKED`
+    usage: "Usage | None" = None  # of the agents that the tool asked, or of a question to the model
 
     @property
     def is_tool(self) -> bool:
@@ -67,7 +67,7 @@ class LMCall(_Data):
     """The reply as it came: ``text``, ``reasoning``, ``tool_calls`` (each ``id``, ``name``, ``arguments``)."""
     finish_reason: str | None = None
     decision: dict[str, Any] | None = None
-    """``{"tool_calls": [{"name", "args", "call_id"}, …]}`` or ``{"final": "…"}``; ``None`` if it could not be read."""
+    """``{"tool_calls": [{"name", "args", "call_id", "standing"}, …]}`` or ``{"final": "…"}``; ``None``: unreadable."""
     error: dict[str, Any] | None = None
     """``{"reason", "seen", "expected"}`` when the reply could not be read."""
     repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])

@@ -1,21 +1,21 @@
 """The question whether what a model said is its final answer: its words, and the step that it becomes."""
 
-from typing import Any
-
 from micro_agent.run import FINISH_ASKED, Step
+from micro_agent.run.asking import YesOrNo
 
 QUESTION = 'Is that your final answer? Reply {"done": true}, or {"done": false} if you still have to call a tool.'
-FORMAT: dict[str, Any] = {
-    "type": "json_schema",
-    "name": "done",
-    "schema": {
-        "type": "object",
-        "properties": {"done": {"type": "boolean"}},
-        "required": ["done"],
-        "additionalProperties": False,
-    },
-}
-"""The schema that its reply is held to, where the server can."""
+GO_ON = "Then go on."
+"""What the model reads where it said that it is not done."""
+DONE = "The answer stands."
+"""What came of any other answer: nobody can say that it is not one."""
+
+
+def whether_final(answer: str) -> YesOrNo:
+    """The question about this answer."""
+    return YesOrNo(
+        "done", QUESTION, FINISH_ASKED, "whether its answer is final", {"answer": answer},
+        {True: DONE, False: GO_ON, None: DONE}, DONE, loose=(True, None), a_call_says=False,
+    )  # fmt: skip
 
 
 def stands(step: Step) -> bool:

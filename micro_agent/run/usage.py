@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
-from micro_agent.run import FINISH_ASKED, LMCall, Step, Usage
+from micro_agent.run import FINISH_ASKED, MAKE_ASKED, LMCall, Step, Usage
 
 _Number = TypeVar("_Number", int, float)
 
@@ -29,7 +29,7 @@ def add_step(usage: Usage, step: Step) -> None:
     Of the agents that a tool asked, calls of a model, tokens and cost count; their tools and records are their own.
     ``latency_s`` is the time spent in model calls and tools; it leaves out the time a person took to decide.
     """
-    if step.tool == FINISH_ASKED:
+    if step.tool in (FINISH_ASKED, MAKE_ASKED):
         usage.latency_s += step.latency_s or 0.0
         usage.recorded_bytes = _sum(usage.recorded_bytes, size_of(step.args.get("reply", "")))
     elif step.is_tool and step.error not in NEVER_RAN:

@@ -99,7 +99,7 @@ class Session:
         """The bounds of one request, its retries included. Whoever listens hears texts that may be the answer."""
         now, limit = monotonic(), self.loop.limits.max_time
         self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
-        self._heard = None if effect.final or self.loop.outputs.submit else self.answer_filter
+        self._heard = None if effect.asks or self.loop.outputs.submit else self.answer_filter
         self.again()
         until = min(now + self.timeout_s, self._time_is_up)
         return CallScope(deadline=until, on_text=self._heard.feed if self._heard is not None else None)
@@ -240,7 +240,7 @@ def _perform(session: Session, effect: Effect) -> Answer:
         if isinstance(effect, Plan):
             started, scope = perf_counter(), session.scope(effect)
             with calling(scope):
-                plan = partial(session.planner.plan, effect.run, final=effect.final)
+                plan = partial(session.planner.plan, effect.run, asks=effect.asks)
                 result = attempts(plan, deadline=scope.deadline, cancelled=session.cancel, on_retry=session.again)
             return session.planned(result, started)
         if isinstance(effect, Confirm):
@@ -259,7 +259,7 @@ async def _aperform(session: Session, effect: Effect) -> Answer:
         if isinstance(effect, Plan):
             started, scope = perf_counter(), session.scope(effect)
             with calling(scope):
-                plan = partial(session.planner.aplan, effect.run, final=effect.final)
+                plan = partial(session.planner.aplan, effect.run, asks=effect.asks)
                 result = await aattempts(plan, deadline=scope.deadline, on_retry=session.again)
             return session.planned(result, started)
         if isinstance(effect, Confirm):

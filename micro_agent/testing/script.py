@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.run.finishing import QUESTION
+from micro_agent.run.making import asks_to_make
 from micro_agent.testing.reply import Reply, error
 
 SHOWN_CHARS = 300
@@ -30,13 +31,30 @@ class Received:
     @property
     def asks_if_final(self) -> bool:
         """Whether the model is asked if its last reply was its final answer: ``{"done": true}`` or ``false``."""
-        return bool(self.messages) and self.messages[-1].get("content") == QUESTION
+        return self._last == QUESTION
+
+    @property
+    def asks_to_make(self) -> bool:
+        """Whether it is asked if calls inside the text of that reply shall be made: ``{"make": true}`` or ``false``."""
+        return asks_to_make(self._last)
+
+    @property
+    def yes(self) -> str | None:
+        """What says yes to a question of these two; ``None`` for any other request."""
+        if self.asks_if_final:
+            return '{"done": true}'
+        return '{"make": true}' if self.asks_to_make else None
+
+    @property
+    def _last(self) -> object:
+        return self.messages[-1].get("content") if self.messages else None
 
 
 Script = Sequence[Reply] | Callable[[Received], Reply]
 """Replies in the order in which requests arrive, or a function from the request to the reply.
 
-Asked whether its last reply was final, a list says yes, unless its next reply is ``{"done": …}``.
+Asked whether its last reply was final, or whether a call inside its text shall be made, a list says yes, unless its
+next reply is ``{"done": …}`` or ``{"make": …}``.
 """
 
 
@@ -60,9 +78,10 @@ class Player:
             return checked(self._script(request))
         return self._at(self.played - 1) or _exhausted(len(self._script), request)
 
-    def says_done(self, request: Received) -> bool:
-        """Whether this asks if the last reply was final, and the replies say nothing to that: it was, then."""
-        return request.asks_if_final and not callable(self._script) and not _tells(self._at(self.played))
+    def says_yes(self, request: Received) -> Reply | None:
+        """Yes, where this is a question about the last reply to which the replies say nothing."""
+        yes = None if callable(self._script) else request.yes
+        return None if yes is None or _tells(self._at(self.played), yes) else Reply(yes)
 
     def _at(self, index: int) -> Reply | None:
         assert not callable(self._script), "a function has no places"
@@ -82,9 +101,10 @@ def checked(reply: object) -> Reply:
     raise TypeError(f"a script is made of replies such as text('…') or call('name', {{…}}), not of {reply!r:.80}")
 
 
-def _tells(reply: Reply | None) -> bool:
-    """Whether a reply says ``{"done": …}``."""
-    return reply is not None and reply.text.replace(" ", "").startswith('{"done":')
+def _tells(reply: Reply | None, yes: str) -> bool:
+    """Whether a reply says this or the contrary."""
+    said = "" if reply is None else reply.text.replace(" ", "")
+    return said.startswith(yes.partition(" ")[0])
 
 
 def _exhausted(count: int, request: Received) -> Reply:

@@ -18,8 +18,6 @@ OLLAMA_VERSION = "0.12.0"
 CAPABILITIES = ("completion", "tools")
 """What ``POST /api/show`` says that a model can do."""
 
-_DONE = Reply('{"done": true}')
-
 Timed = tuple[float, Answer | None]
 """Seconds to wait, then the answer; without one the connection is closed."""
 
@@ -87,9 +85,9 @@ class Service:
         if missing is not None:
             return 0.0, missing
         with self.lock:
-            if self._player.says_done(request):
+            if (yes := self._player.says_yes(request)) is not None:
                 model = str(body.get("model") or self.models[0])
-                return self.latency_s, answer(_DONE, wire, Chat(body, model, len(self.chats)))
+                return self.latency_s, answer(yes, wire, Chat(body, model, len(self.chats)))
             self.chats.append(request)
             serial = len(self.chats)
             reply = self._truncated(request) if self.truncate and wire is ollama_wire else self._player.play(request)

@@ -30,6 +30,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     read_only: bool = False,
+    destructive: bool = False,
     requires_confirmation: Confirmation = False,
     timeout_s: float | None = 30.0,
     max_chars: int = 8000,
@@ -52,7 +53,7 @@ def tool(
         function: The function, sync or async.
         name: Another name for the tool.
         description: Another description.
-        **options: ``read_only``, ``requires_confirmation``, ``timeout_s``, ``max_chars`` as in `Tool`.
+        **options: ``read_only``, ``destructive``, ``requires_confirmation``, ``timeout_s``, ``max_chars`` as in `Tool`.
 
     Raises:
         ToolDefinitionError: An argument has no type, or one without a JSON form; or it is ``*args`` or ``**kwargs``.

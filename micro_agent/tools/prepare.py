@@ -10,7 +10,7 @@ from micro_agent.tools.names import closest, resolve
 from micro_agent.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from micro_agent.decoding.decision import ToolCall
+    from micro_agent.decoding.decision import Standing, ToolCall
 
 _MAX_NAME = 60
 _MAX_LIST = 200
@@ -20,12 +20,16 @@ _NO_TOOL = "Answer the question."
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A call that can run: the tool, valid arguments, and what was mended (the name too, kind ``tool_name``)."""
+    """A call that can run: the tool, valid arguments, and what was mended (the name too, kind ``tool_name``).
+
+    ``standing`` is where it stood in its reply, as `ToolCall.standing` has it.
+    """
 
     tool: Tool
     args: dict[str, Any]
     call_id: str | None = None
     coercions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    standing: "Standing" = "native"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def prepare(tools: Mapping[str, Tool], call: "ToolCall", *, native: bool = True)
     if isinstance(checked, Faults):
         return Refused(name, call.args, call.call_id, refusal(tool, checked, native=native), "VALIDATION_FAILED")
     renamed = [{"path": "", "from": call.name, "to": name, "kind": "tool_name"}] if name != call.name else []
-    return Ready(tool, checked.args, call.call_id, renamed + checked.coercions)
+    return Ready(tool, checked.args, call.call_id, renamed + checked.coercions, call.standing)
 
 
 def _unknown(tools: Mapping[str, Tool], name: str, native: bool) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Tool:
         parameters: JSON Schema (draft 2020-12) of the arguments: that of an object, with or without a ``type``.
         handler: The function, sync or async. It gets the arguments as keywords and returns JSON-able data.
         read_only: It changes nothing, so it may be run again after a crash, and beside others in threads of their own.
+        destructive: What it does cannot be undone: a call that was read out of markup or other text is put to a person.
         requires_confirmation: A person must agree before it runs: always, or when this function of the arguments says.
         timeout_s: Seconds that the handler may take. ``None`` calls it in the caller's thread: for pure quick ones.
         max_chars: The most characters of JSON that the model sees of a result; the middle of a longer one is cut.
@@ -44,6 +45,7 @@ class Tool:
     parameters: dict[str, Any]
     handler: Handler
     read_only: bool = field(default=False, kw_only=True)
+    destructive: bool = field(default=False, kw_only=True)
     requires_confirmation: Confirmation = field(default=False, kw_only=True)
     timeout_s: float | None = field(default=30.0, kw_only=True)
     max_chars: int = field(default=8000, kw_only=True)
@@ -112,6 +114,7 @@ def _check_options(tool: Any) -> None:
     faults = (
         (not isinstance(tool.description, str), "description must be text"),
         (not callable(tool.handler), "handler must be a function"),
+        (tool.destructive and tool.read_only, "read_only and destructive exclude each other; leave one of them out"),
         (not _is_confirmation(tool.requires_confirmation), "requires_confirmation must be a bool or a plain function"),
         (not _is_timeout(tool.timeout_s), "timeout_s must be a number of seconds above 0, or None to run it inline"),
         (not _is_size(tool.max_chars), f"max_chars must be a whole number of at least {_MIN_CHARS}"),

@@ -7,13 +7,15 @@ from operator import itemgetter
 from dspy.lm15 import Message
 
 from micro_agent.context.views import View
-from micro_agent.run import CONFIRMATION_REQUIRED, FINISH_ASKED, WARNING
+from micro_agent.run import CONFIRMATION_REQUIRED, FINISH_ASKED, MAKE_ASKED, WARNING
 from micro_agent.text.encoding import encodable
 from micro_agent.wires.images import with_images
 from micro_agent.wires.native import NativeWire
 from micro_agent.wires.said import NO_REPLY, shown
 
 _NOT_SHOWN = "(not shown)"
+_SILENT = (CONFIRMATION_REQUIRED, MAKE_ASKED)
+"""What a model is not told: it shows in what came of the call, or of the reply."""
 
 
 def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
@@ -21,7 +23,8 @@ def turns_of(wire: NativeWire, steps: Sequence[View]) -> Iterator[Message]:
     turn = -1
     numbered = [(turn := turn if step.get("call") is None else step["call"], step) for step in steps]
     for _, group in groupby(numbered, key=itemgetter(0)):
-        view = [step for _, step in group if step["tool"] != CONFIRMATION_REQUIRED]
+        if not (view := [step for _, step in group if step["tool"] not in _SILENT]):
+            continue
         calls = [step for step in view if _is_call(step)]
         notes = [shown(step) for step in view if not _is_call(step)]
         images = [image for step in view for image in step.get("images", ())]

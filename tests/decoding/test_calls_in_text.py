@@ -186,17 +186,11 @@ def test_a_missing_bracket_is_added_before_what_cannot_belong_to_the_object(afte
 @pytest.mark.parametrize(
     "text",
     [
-        f"{CALL} and {OTHER}",
-        f"Either {CALL} or\n```json\n{OTHER}\n```",
-        f'{CALL} or {{"tool": "calculator", args: {{}}}}',
-        f'{CALL} {{"tool": "calculator", args: {{}} + 1}}',
-        "{'name': 'now', 'args': {}} or {'name': 'now', 'args': {'timezone': 'utc'}}",
         " ".join(CALL.replace("1+1", str(number)) for number in range(33)),
-        '{"name": "jeff"} ' + CALL,
         "[" + ", ".join([CALL] * 33) + "]",
     ],
 )
-def test_several_different_calls_are_ambiguous(text: str, tools: Tools) -> None:
+def test_more_calls_than_a_reply_may_hold_are_ambiguous(text: str, tools: Tools) -> None:
     assert reason(text, tools) == "ambiguous"
 
 
@@ -320,7 +314,7 @@ def test_closing_brackets_are_added_where_the_schema_says_that_the_call_is_whole
 def test_a_list_cut_off_between_its_calls_runs_none_of_them(tools: Tools) -> None:
     assert reason(f"[{CALL}, {OTHER[:-20]}", tools, "length") == "cut_off"
     assert reason(f"{CALL} {OTHER[:-20]}", tools, "length") == "cut_off"
-    assert reason(f"{CALL} {OTHER[:-20]}", tools) == "ambiguous"
+    assert reason(f"{CALL} {OTHER[:-20]}", tools) == "malformed"
 
 
 def test_a_reply_that_was_cut_off_is_not_mended(tools: Tools) -> None:
@@ -351,7 +345,7 @@ def test_a_call_inside_a_json_string_is_unwrapped(tools: Tools) -> None:
     assert isinstance(decision, ToolCalls)
     assert decision.calls == ADD_UP
     assert [repair.kind for repair in decision.repairs] == ["double_encoding"]
-    assert reason(json.dumps(f"{CALL} and {OTHER}"), tools) == "ambiguous"
+    assert len(calls(json.dumps(f"{CALL} and {OTHER}"), tools)) == 2
     for text in (json.dumps(json.dumps(CALL)), json.dumps(CALL)[1:-1], "`" + json.dumps(CALL)[1:-1] + "`"):
         assert calls(text, tools) == ADD_UP
     assert isinstance(decode_text(json.dumps("a {b} c"), tools), Final)
@@ -412,3 +406,21 @@ def test_a_backslash_at_the_end_of_a_text_in_python_stays(tools: Tools) -> None:
 def test_a_quoted_value_below_a_label_has_escapes(tools: Tools) -> None:
     text = '```yaml\ntool: search_code\nargs:\n  pattern: "a \\"b\\" C:\\\\new"\n  max_results: 3\n```'
     assert calls(text, tools) == [ToolCall("search_code", {"pattern": 'a "b" C:\\new', "max_results": 3})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{CALL} and {OTHER}",
+        f"Either {CALL} or\n```json\n{OTHER}\n```",
+        "{'name': 'now', 'args': {}} or {'name': 'now', 'args': {'timezone': 'utc'}}",
+    ],
+)
+def test_several_calls_with_words_between_are_all_returned_as_embedded(text: str, tools: Tools) -> None:
+    found = calls(text, tools)
+    assert [call.standing for call in found] == ["embedded", "embedded"]
+
+
+def test_a_bad_call_beside_a_good_one_spoils_the_reply(tools: Tools) -> None:
+    assert reason(f'{CALL} or {{"tool": "calculator", args: {{}}}}', tools) == "bad_arguments"
+    assert reason(f'{CALL} {{"tool": "calculator", args: {{}} + 1}}', tools) == "malformed"

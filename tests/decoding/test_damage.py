@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from micro_agent.decoding import DecodeError, ToolCall, ToolCalls, decode_text
@@ -105,6 +105,7 @@ def same(text: str, args: dict[str, Any]) -> bool:
 @settings(max_examples=100)
 @given(shape=st.sampled_from(sorted(SHAPES)), damage=st.sampled_from(sorted(DAMAGES)), args=arguments(PLAIN))
 def test_one_damage_is_always_mended(shape: str, damage: str, args: dict[str, Any]) -> None:
+    assume("..." not in str(args))  # a placeholder is not a value
     text = DAMAGES[damage](json.dumps(SHAPES[shape](args), ensure_ascii=False))
     assert same(text, args) or text[-1].isdigit()  # a number at the end may have more digits
 

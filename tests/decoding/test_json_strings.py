@@ -35,7 +35,7 @@ def test_a_quote_in_the_middle_of_a_word_is_not_taken_out(tools: Sequence[Tool])
     text = '"{\\"tool\\": {\\"name\\": \\"store\\", \\"args\\": {\\"x\\": fals"e}}}"'
     found = decode_text(text, tools)
     assert isinstance(found, DecodeError)
-    assert (found.reason, found.seen) == ("malformed", "An object with escaped quotes that cannot be read.")
+    assert found.reason == "malformed"
 
 
 def test_escaped_data_is_an_answer(tools: Sequence[Tool]) -> None:

@@ -45,6 +45,8 @@ def verdict(item: Item) -> str:
     offered = {name: tools()[name] for name in item["tools"]}
     decision = decode(ModelReply(text=item["text"], finish_reason=item.get("finish_reason")), list(offered.values()))
     expected, meant = item["expected"], calls_meant(item)
+    if isinstance(decision, ToolCalls) and not meant and all(c.standing == "embedded" for c in decision.calls):
+        return EXACT  # the loop asks before any of them is run
     if isinstance(decision, ToolCalls):
         return compared([prepare(offered, call) for call in decision.calls], meant)
     if expected is None:

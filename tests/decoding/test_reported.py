@@ -19,6 +19,13 @@ TOOLS: dict[str, Item] = json.loads((FOLDER / "reported_tools.json").read_text("
 CALLS = [item for item in ITEMS if item["class"] in ("clean", "malformed")]
 
 
+ASKED = frozenset({
+    "h:066", "h:104", "h:130", "h:140", "h:151", "h:157", "h:181", "h:269", "h:372", "h:387", "h:398", "c091", "c231",
+    "d:169", "d:178", "d:183", "d:184",
+})  # fmt: skip
+"""Calls that a text shows, offers or refuses, which no structure tells from calls that are meant: the loop asks."""
+
+
 def named(item: Item) -> str:
     return item["id"]
 
@@ -38,10 +45,13 @@ def test_what_was_meant_is_called_with_these_arguments(item: Item) -> None:
 
 @pytest.mark.parametrize("item", [item for item in ITEMS if item not in CALLS], ids=named)
 def test_nothing_else_is_called(item: Item) -> None:
-    assert not isinstance(read(item), ToolCalls)
+    found = read(item)
+    asked = isinstance(found, ToolCalls) and {call.standing for call in found.calls} == {"embedded"}
+    assert asked == (item["id"] in ASKED)
+    assert asked or not isinstance(found, ToolCalls)
 
 
 def test_answers_are_answers() -> None:
     answers = [item for item in ITEMS if item["class"] == "final"]
-    kept = [item for item in answers if isinstance(read(item), Final)]
+    kept = [item for item in answers if isinstance(read(item), Final) or item["id"] in ASKED]
     assert len(kept) >= 0.98 * len(answers), {item["id"] for item in answers if item not in kept}

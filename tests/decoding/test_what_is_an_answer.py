@@ -92,7 +92,6 @@ def test_the_answer_is_the_words_alone(text: str, answer: str, tools: Sequence[T
         "[1, 2]",
         "assistant",
         "It is <text>.",
-        "print(4)",
     ],
 )
 def test_short_or_odd_answers_stay(answer: str, tools: Sequence[Tool]) -> None:

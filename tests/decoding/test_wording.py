@@ -27,7 +27,7 @@ def failed(text: str, tools: Sequence[Tool | Described] | None, finish: str | No
 def test_the_message_names_the_place_and_shows_the_form_of_the_tool_that_was_meant(tools: Sequence[Tool]) -> None:
     found = failed('{"tool": "calculator", "args": {"expression": 1 1}}', tools)
     assert found.seen == (
-        'Text that starts with \'{"tool": "calculator", "args":\' and does not parse: '
+        'Text that starts with \'{"tool": "calculator", "ar…ssion": 1 1}}\' and cannot be read: '
         "expecting ',' delimiter at character 48."
     )
     assert found.expected == (

@@ -14,7 +14,7 @@ from typing import Any
 from micro_agent import MicroAgent, Run, Tool, configure_lm
 from micro_agent.models.settings import Settings
 from micro_agent.rules import Rule, default_rules, required_tools
-from micro_agent.run import FINISH_ASKED, MARKERS, Mode
+from micro_agent.run import FINISH_ASKED, MAKE_ASKED, MARKERS, Mode
 from micro_agent.testing import ModelServer, Received, Reply, call, decision, final, text
 
 ROWS: list[dict[str, Any]] = [
@@ -47,7 +47,7 @@ class Ending:
     @property
     def refused(self) -> bool:
         """Whether a rule or the decoder took the text for something else."""
-        return any(step.tool in MARKERS - {FINISH_ASKED} for step in self.run.steps)
+        return any(step.tool in MARKERS - {FINISH_ASKED, MAKE_ASKED} for step in self.run.steps)
 
 
 def played(rows: list[dict[str, Any]], mode: Mode) -> Iterator[Ending]:
@@ -76,6 +76,8 @@ class _Model:
     def __call__(self, request: Received) -> Reply:
         if request.asks_if_final:
             return text(json.dumps({"done": not self._left}))
+        if request.asks_to_make:  # what is announced in the midst of words
+            return text(json.dumps({"make": False}))
         return self._left.pop(0)
 
     def _call(self, name: str) -> Reply:

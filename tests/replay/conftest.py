@@ -117,6 +117,9 @@ def short(length: int) -> Settings:
 TOO_LONG = "This model's maximum context length is 3600 tokens. However, your messages resulted in 3900 tokens."
 
 
+INSIDE = 'I could say {"name": "shout", "arguments": {"word": "a"}} now.'
+
+
 def refuses(question: Question) -> Approval:
     return Approval("reject", "another word")
 
@@ -127,6 +130,11 @@ KINDS: dict[str, Kind] = {
     "several calls": lambda r: r.ask(PLAIN, several(r), r.answer()),
     "several, then a limit": lambda r: r.ask(PLAIN, several(r), limits=Limits(max_steps=1)),
     "repaired": lambda r: r.ask(PLAIN, text("Well: {'name': 'lookup', 'arguments': {'number': 3,}}"), r.answer()),
+    "a call inside text": lambda r: r.ask(PLAIN, text(INSIDE), text('{"make": true}'), r.answer()),
+    "text with a call": lambda r: r.ask(PLAIN, text(INSIDE), text('{"make": false}')),
+    "a call inside text, at a limit": lambda r: r.ask(PLAIN, text(INSIDE), limits=Limits(max_tokens=15)),
+    "a call inside text, rejected": lambda r: r.ask(PLAIN, text(INSIDE.replace("shout", "send")), r.answer(),
+                                                    confirm=refuses),
     "coerced": lambda r: r.ask(PLAIN, r.call("lookup", {"number": "3"}), r.answer()),
     "thinking": lambda r: r.ask(PLAIN, text("<think>Hm.</think>Just an answer.", reasoning="Hm.")),
     "half a character": lambda r: r.ask("\ud83d?", r.call("shout", {"word": "\ud83d"}), r.answer("\ud83d")),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from micro_agent import MicroAgent, Run, Step
+from micro_agent import MicroAgent, Run, Step, tool
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.replay import describe, record_of, statistics, step_line
 from micro_agent.run import Usage
@@ -13,6 +13,7 @@ from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.traces import TraceStore
 
 
+@tool(read_only=True)
 def add(a: int, b: int) -> int:
     """Add."""
     return a + b

@@ -44,8 +44,9 @@ BAD: dict[Kind, Callable[[Mode], Reply]] = {
     ),
     "refused": both(text("", finish_reason="content_filter")),
     "ambiguous": both(
-        text(json.dumps({"name": "calculator", "arguments": GOOD}) + ' or {"name": "now", "arguments": {}}')
+        text(json.dumps([{"name": "calculator", "arguments": {"expression": str(n)}} for n in range(33)]))
     ),
+    "quoted": both(text('for n in [1, 2]:\n    print(calculator(expression="16"))')),
     "unknown_tool": both(call("calculater", GOOD), decision("calculater", GOOD)),
     "bad_arguments": both(call("calculator", {"expr": "2*8"}), decision("calculator", {"expr": "2*8"})),
     "answer_against_rule": both(text("It is 16."), final("It is 16.")),
@@ -59,7 +60,7 @@ USED: dict[Kind, Callable[[Mode], Reply]] = {
     ),
     "text_beside_calls": both(
         call("calculator", GOOD, text="Let me calculate."),
-        text("Let me calculate. " + json.dumps({"tool": {"name": "calculator", "args": GOOD}}) + " So."),
+        text("Let me calculate. " + json.dumps({"tool": {"name": "calculator", "args": GOOD}})),
     ),
     "one_bad_call": both(calls(("calculator", GOOD), ("calculator", {"expr": "1"}))),
 }
@@ -83,8 +84,9 @@ def asked(replies: list[Reply], mode: Mode, kind: Kind | None = None) -> tuple[R
 
 
 def test_every_kind_is_tried() -> None:
-    assert {*BAD, *USED} == set(ASKING)
-    assert {kind for kind, row in ASKING.items() if row.marker} == set(BAD)
+    elsewhere: set[Kind] = {"call_in_text"}  # in tests/making: the model is asked a question first
+    assert {*BAD, *USED} | elsewhere == set(ASKING)
+    assert {kind for kind, row in ASKING.items() if row.marker} == {*BAD} | elsewhere
 
 
 @EACH
@@ -119,6 +121,7 @@ SAID = {
     "cut_off": "Be shorter.",
     "refused": "the content filter of the server stopped the reply. Use other words.",
     "ambiguous": "Make one decision only.",
+    "quoted": "A call that is shown and not made.",
     "unknown_tool": "calculater",
     "bad_arguments": "expr",
     "answer_against_rule": "Policy: this question needs the calculator tool.",

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from micro_agent.decoding import ModelReply, RawCall, ToolCalls, decode
 from micro_agent.rules.retold import check
 from micro_agent.rules.verdict import BeforePlan, BeforeTool, Violation
 from micro_agent.run import LMCall, Run, Step
+from micro_agent.tools import Tool
 
 ARGS = {"city": "Rome", "days": 2}
 CALL = '{"name": "book", "arguments": {"city": "Rome", "days": 2}}'
@@ -14,8 +16,11 @@ CALL = '{"name": "book", "arguments": {"city": "Rome", "days": 2}}'
 
 def verdict(text: str, *, ok: bool = True, args: dict[str, Any] | None = None, native: bool = False) -> object:
     before = Step(tool="book", args=args or ARGS, ok=ok, call=0, call_id="1", error=None if ok else "X")
-    calls = [{"id": "2", "name": "book", "arguments": CALL}] if native else []
-    replies = [LMCall(reply={"text": said, "tool_calls": calls}) for said in (CALL, text)]
+    reply = ModelReply(text="" if native else text, calls=(RawCall("book", ARGS, "2"),) if native else ())
+    found = decode(reply, [Tool("book", "", {"type": "object", "properties": {"city": {}, "days": {}}}, print)])
+    assert isinstance(found, ToolCalls)
+    made = LMCall(reply=reply.as_dict(), decision={"tool_calls": [one.as_dict() for one in found.calls]})
+    replies = [LMCall(reply={"text": CALL}), made]
     return check(Run(question="?", steps=[before], calls=replies), BeforeTool("book", dict(ARGS)))
 
 
@@ -53,12 +58,9 @@ def test_the_first_time_it_is_a_call_like_any_other(text: str) -> None:
         f"```json\n{CALL}\n```",
         f"<tool_call>\n{CALL}\n</tool_call>",
         'Action: book\nAction Input: {"city": "Rome", "days": 2}',
-        f"Let me book a second trip of the same kind: {CALL}",
-        f"The booking is wanted twice, so I book it again. {CALL}",
-        f"book: {CALL}",
     ],
 )
-def test_a_call_that_stands_alone_or_is_announced_is_made_again(text: str) -> None:
+def test_a_call_that_stands_alone_is_made_again(text: str) -> None:
     assert verdict(text) is None
 
 

@@ -62,6 +62,8 @@ class Model:
         turn = self._turn(request)
         if request.asks_if_final:
             return text(json.dumps({"done": turn.call is None}))
+        if request.asks_to_make:
+            return text(json.dumps({"make": turn.call is not None and self.scenario.means}))
         if self.erred and not self.sticky:
             return well(turn)
         bad = self.scenario.says(turn)
@@ -85,7 +87,7 @@ def _observations(request: Received) -> Iterator[str]:
 
 
 def _of_the_loop(content: str) -> bool:
-    own = ("Tool [", "Policy: ", "Format: ", "Note: ", "Is that your final answer?", "Then go on.")
+    own = ("Tool [", "Policy: ", "Format: ", "Note: ", "Is that your final answer?", "Then go on.", "Your reply holds ")
     return content.startswith(own)
 
 

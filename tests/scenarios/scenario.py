@@ -90,6 +90,8 @@ class Scenario:
     ends: frozenset[str] = frozenset({"malformed"})
     repeats: bool = False
     """Whether a call of the plan may run again and again: nothing but a limit or a rule stops a model that asks so."""
+    means: bool = True
+    """Whether the model says, when it is asked, that it means a call inside its text."""
     built_in: bool = False
     """Whether the calculator is offered, whose use is required for arithmetic."""
     timeout_s: float = 10.0

@@ -79,10 +79,18 @@ def scenarios() -> Iterator[Scenario]:
         ("cut off inside <tool_call>", _cut_markup, STREAMS),
         ("a name that no tool has, in prose", _no_such_tool, BOTH),
         ("arguments that fit no schema", _no_such_arguments, BOTH),
-        ("one of several calls quoted in prose", _one_of_several, BOTH),
         ("the tool's schema instead of a call", _schema_echo, BOTH),
     ):
         yield Scenario(PART, name, says, NOTE, ways, readable=False)
+    yield Scenario(
+        PART,
+        "one of several calls quoted in prose",
+        _one_of_several,
+        NOTE,
+        readable=False,
+        means=False,
+        ends=frozenset({"policy"}),
+    )
     yield Scenario(PART, "plain prose with braces", _prose, BRACE, STREAMS)
     yield Scenario(PART, "plain prose with an object", _prose, CONFIG, BOTH)
     for name, task in (("code", CODE), ("a list", LIST), ("an object", OBJECT), ("steps", STEPS)):

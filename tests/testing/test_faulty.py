@@ -243,6 +243,8 @@ def stock(part: str) -> int:
 @pytest.mark.parametrize("mode", ["native", "json"])
 def test_an_agent_gets_over_it_and_its_calls_are_what_was_told(mode: Any):
     def clerk(received: Received) -> Reply:
+        if received.asks_to_make:
+            return text('{"make": true}')
         seen = any("7" in str(message["content"]) for message in received.messages[1:] if message["role"] != "system")
         if mode == "json":
             return final("There are 7.") if seen else decision("stock", {"part": "nut"})
@@ -250,5 +252,7 @@ def test_an_agent_gets_over_it_and_its_calls_are_what_was_told(mode: Any):
 
     lm = FaultyLM(ScriptedLM(clerk, mode=mode), 1, classes=["prose", "code_fences"])
     run = MicroAgent([stock], lm, demos=[]).ask("How many nuts are in store?")
-    assert (run.status, [step.tool for step in run.steps]) == ("completed", ["stock"])
-    assert [call.reply["text"] for call in run.calls] == [one.after["text"] for one in lm.damages]
+    assert (run.status, [step.tool for step in run.steps if step.is_tool]) == ("completed", ["stock"])
+    assert [call.reply["text"] for call in run.calls] == [
+        one.after["text"] for one in lm.damages if '{"make"' not in one.before["text"]
+    ]

@@ -11,6 +11,7 @@ from micro_agent.run import (
     CONFIRMATION_REQUIRED,
     CONTEXT_TRIMMED,
     FINISH_ASKED,
+    MAKE_ASKED,
     MARKERS,
     REPETITION,
     SELF_CORRECTION,
@@ -95,7 +96,10 @@ def test_the_schema_of_a_decision_holds_names_and_arguments(value: dict[str, Any
     assert Draft202012Validator(schema).is_valid(value) is fits  # pyright: ignore[reportUnknownMemberType]
 
 
-@pytest.mark.parametrize("marker", sorted(MARKERS - {CONFIRMATION_REQUIRED, VALIDATION_ERROR, FINISH_ASKED}))
+_WITHOUT_A_PREFIX = {CONFIRMATION_REQUIRED, VALIDATION_ERROR, FINISH_ASKED, MAKE_ASKED}
+
+
+@pytest.mark.parametrize("marker", sorted(MARKERS - _WITHOUT_A_PREFIX))
 def test_a_word_of_the_loop_says_what_kind_it_is(marker: str) -> None:
     said = shown({"tool": marker, "observation": "Look."})
     prefix = (

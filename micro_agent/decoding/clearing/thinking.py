@@ -5,23 +5,23 @@ from bisect import bisect
 from dataclasses import dataclass
 from itertools import islice
 
-from micro_agent.decoding.prose.told import begins
 from micro_agent.decoding.repair.mending import Allowance
 from micro_agent.decoding.scan.data import Data
 
 # What stands behind the first sign. That is one of a set, to which `re` skips fast.
 _OPENING = (
     r"(?:(?<=<)(?:(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\|START_THINKING\|>"
-    r"|\|(?:begin_of_thought|inner_prefix)\|>|\|channel>(?:thought\b)?)|(?<=\[)THINK\]|(?<=◁)think▷)"
+    r"|\|(?:begin_of_thought|inner_prefix|think:start|open\|>think<\|sep)\|>|\|channel>(?:thought\b)?)|(?<=\[)THINK\]|(?<=◁)think▷)"
 )
 _CLOSING = (
     r"(?:(?<=<)(?:/(?:think|thinking|thought|reasoning|seed:think)\s{0,9}>|\|END_THINKING\|>"
-    r"|\|(?:end_of_thought|inner_suffix)\|>|channel\|>)|(?<=\[)(?:/THINK|BEGIN FINAL RESPONSE)\]|(?<=◁)/think▷)"
+    r"|\|(?:end_of_thought|inner_suffix|think:end|close\|>think<\|sep)\|>|channel\|>)"
+    r"|(?<=\[)(?:/THINK|BEGIN FINAL RESPONSE)\]|(?<=◁)/think▷)"
 )
 # Between backticks an answer speaks about the tag; that form is matched first and names no group.
 _TAG = re.compile(
     rf"[`<\[◁](?i:(?<=`)[<\[◁](?:{_OPENING}|{_CLOSING})`"
-    rf"|(?=[/|bcrst])(?:(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})))"
+    rf"|(?=[/|bcorst])(?:(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})))"
 )
 
 _MAX_TAGS = 1000
@@ -31,6 +31,7 @@ _CALL_TAG = re.compile(
     r"<(?P<slash>/?)(?:(?:\w{1,20}:)?tool_calls?|function_calls?|function|invoke|parameter|arg_value)\b[^<>\n]{0,200}>"
 )
 
+_SENTENCE = re.compile(r"(?:\n|[.!?:\]])[^\w\n]{0,12}\Z|\A[^\w\n]*\Z")
 _CALL_END = re.compile(r"</[\w:]{1,40}>\s{0,40}\Z")
 
 _OBJECT = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(?:["'“‘]|\w+\s*+[:=])""")
@@ -107,7 +108,7 @@ def spoken(data: Data) -> Spoken:
 def _ends_in_call(thought: str) -> bool:
     """Whether a call in tags that begins a line or a sentence ends the thought, as where it was to be made."""
     first = _CALL_TAG.search(thought) if _CALL_END.search(thought[-80:]) else None
-    return first is not None and begins(thought, first.start())
+    return first is not None and _SENTENCE.search(thought[max(0, first.start() - 16) : first.start()]) is not None
 
 
 @dataclass(frozen=True, slots=True)

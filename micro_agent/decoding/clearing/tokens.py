@@ -17,13 +17,14 @@ _NEXT_TURN = re.compile(
 _TURN_SIGNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|start|>", "<|from|>")
 _HEAD = re.compile(
     r"\s++|\Aassistant(?=[ \t]*\n[ \t]*\n)|<s>|<bos>|<\|begin_of_text\|>|<\|CHATBOT_TOKEN\|>"
-    r"|<\|START_(?:RESPONSE|TEXT)\|>|<\|assistant\|>"
+    r"|<\|START_(?:RESPONSE|TEXT)\|>|<\|assistant\|>|<\|open\|>response<\|sep\|>"
     r"|<\|im_start\|>\s*+assistant\b|<start_of_turn>\s*+model\b|<\|start_header_id\|>\s*+assistant\s*+<\|end_header_id\|>"
     r"|(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+(?:final|commentary)\b[^<]{0,40}"
     r"(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
 _TAIL = re.compile(
-    r"</s>|<(?:eos|pad|end_of_turn)>|<SPECIAL_\d{1,4}>|\[END FINAL RESPONSE\]|<\|[\w /]{1,40}\|>|<｜[^<>｜]{1,40}｜>"
+    r"</s>|<(?:eos|pad|end_of_turn)>|<SPECIAL_\d{1,4}>|\[END FINAL RESPONSE\]|<\|close\|>response"
+    r"|<\|[\w /]{1,40}\|>|<｜[^<>｜]{1,40}｜>"
 )
 _END_OF_TURN = re.compile(
     r"</s>|<(?:eos|pad|end_of_turn)>|<SPECIAL_\d{1,4}>|<｜end▁of▁sentence｜>"
@@ -34,6 +35,11 @@ _MAX_TAIL = 200
 _MAX_TURNS = 200
 _FINAL = re.compile(r"<\|channel\|>\s*+final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>")
 _END = re.compile(r"<\|(?:end|return|start|call|channel)\|>")
+# Functionary's recipient "all" is the user.
+_TO_ALL = re.compile(
+    r"(?:(?:<\|from\|>[ \t]{0,9}assistant\s{0,9})?<\|recipient\|>|>>>)?\s*+all\s{0,9}(?:<\|content\|>|(?<=\n))"
+    r"(?P<answer>[^<>]*+(?>(?:<(?!\|)[^<>]*+|>(?!>>)[^<>]*+)*))"
+)
 _ANSWER = re.compile(r"<(?P<tag>answer|response)>(?P<answer>.*)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
 
 
@@ -61,6 +67,8 @@ def without_tokens(text: str, data: Data) -> tuple[str, list[Repair]]:
     while head := _HEAD.match(kept, at):
         at = head.end()
     kept = _without_tail(kept[at:])
+    if (said := _TO_ALL.match(kept)) is not None and said["answer"].strip():
+        kept = said["answer"].strip()
     if whole := _ANSWER.fullmatch(kept):
         kept = whole["answer"].strip()
     return kept, [repair("special_tokens", text, kept)] if kept != text.strip() else []

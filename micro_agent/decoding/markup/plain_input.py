@@ -7,11 +7,10 @@ from typing import Any, cast
 
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.page import Page
 from micro_agent.decoding.pythonic.calls import python_calls
 from micro_agent.decoding.repair.mending import Unreadable, exact, mend
-from micro_agent.decoding.scan.ends import Ends
 from micro_agent.decoding.scan.values import Unfinished, value_at
-from micro_agent.decoding.source import Source
 
 _PAIR = re.compile(
     r"""[ \t]*+(?:[-*][ \t])?["']?(?P<key>\w{1,64})["']?[ \t]*+[:=][ \t]*+(?P<value>[^\s][^\n]*?)"""
@@ -24,11 +23,11 @@ _OBJECT = re.compile(r"""\{|\[\s{0,9}\{|["']\s{0,9}\{\s{0,9}(?:\\?["']|\})""")
 _NOTHING = frozenset({"", "none", "null", "n/a", "no input", "{}"})
 
 
-def input_at(source: Source, name: str, start: int, stop: re.Pattern[str]) -> tuple[Any, int]:
+def input_at(page: Page, name: str, start: int, stop: re.Pattern[str]) -> tuple[Any, int]:
     """What follows the label, and where it ends: at ``stop`` or at the end of the text.
 
     Args:
-        source: What is read.
+        page: What is read.
         name: The tool that is meant.
         start: Where the label ends.
         stop: What begins a line that is not part of the input.
@@ -37,19 +36,19 @@ def input_at(source: Source, name: str, start: int, stop: re.Pattern[str]) -> tu
         Unreadable: It is an object or a quoted text that makes no sense.
         Unfinished: The text ends inside it.
     """
-    at = _FENCE.match(source.text, start).end()  # pyright: ignore[reportOptionalMemberAccess] it matches nothing as well
-    if _OBJECT.match(source.text, at):
-        value, end, _ = value_at(source, at, (Ends(source.text, stop),))
+    at = _FENCE.match(page.text, start).end()  # pyright: ignore[reportOptionalMemberAccess] it matches nothing as well
+    if _OBJECT.match(page.text, at):
+        value, end, _ = value_at(page, at, found.start() if (found := stop.search(page.text, at)) else None)
         return value, end
-    stopped = stop.search(source.text, start)
-    if stopped is None and source.cut_off:
+    stopped = stop.search(page.text, start)
+    if stopped is None and page.cut_off:
         raise Unfinished
-    end = stopped.start() if stopped else len(source.text)
-    said = source.text[at:end].strip().removesuffix("```").strip()
-    return plain_input(source, name, said), end
+    end = stopped.start() if stopped else len(page.text)
+    said = page.text[at:end].strip().removesuffix("```").strip()
+    return plain_input(page, name, said), end
 
 
-def plain_input(source: Source, name: str, said: str) -> Any:
+def plain_input(page: Page, name: str, said: str) -> Any:
     """The arguments in ``said``, which is not a JSON object; the text itself where nothing says what it is.
 
     Raises:
@@ -57,13 +56,13 @@ def plain_input(source: Source, name: str, said: str) -> Any:
     """
     if said.lower() in _NOTHING:
         return {}
-    if (pairs := _pairs(source, name, said)) is not None:
+    if (pairs := _pairs(page, name, said)) is not None:
         return pairs
-    key = only_text(source.offer, source.offer.resolve(name) or "")
+    key = only_text(page.offer, page.offer.resolve(name) or "")
     return {key: _unquoted(said)} if key else said
 
 
-def bracketed(source: Source, name: str, said: str) -> Any:
+def bracketed(page: Page, name: str, said: str) -> Any:
     """What stands in ``name[text]`` or ``name(text)``, the brackets with it.
 
     Raises:
@@ -73,21 +72,21 @@ def bracketed(source: Source, name: str, said: str) -> Any:
         raise Unreadable("its input is not a JSON object")
     inner = said[1:-1].strip()
     if inner.startswith("{"):
-        return mend(inner, source.offer.allowance)[0]
-    found = plain_input(source, name, inner)
+        return mend(inner, page.offer.allowance)[0]
+    found = plain_input(page, name, inner)
     if isinstance(found, str) or (said[0] == "(" and _QUOTE.search(inner)):
         raise Unreadable("its input is not a JSON object")
     return found
 
 
-def _pairs(source: Source, name: str, said: str) -> dict[str, Any] | None:
+def _pairs(page: Page, name: str, said: str) -> dict[str, Any] | None:
     """The arguments in ``city="Rome", days=3`` or in lines such as ``city: Rome``; ``None`` where no key is named.
 
     Raises:
         Unreadable: It begins with a key and does not go on like that.
     """
-    tool = source.offer.resolve(name) or ""
-    keys = source.offer.properties(tool)
+    tool = page.offer.resolve(name) or ""
+    keys = page.offer.properties(tool)
     first = _PAIR.match(said)
     if first is None or first["key"] not in keys:
         return None
@@ -95,21 +94,21 @@ def _pairs(source: Source, name: str, said: str) -> dict[str, Any] | None:
     given = [line for line in lines if line and line["key"] in keys and not line["more"]]
     if len(given) == len(lines) == len({line["key"] for line in given}):
         return {
-            line["key"]: typed(_unquoted(line["value"]), source.offer.types(tool, line["key"]), source.offer.allowance)
+            line["key"]: typed(_unquoted(line["value"]), page.offer.types(tool, line["key"]), page.offer.allowance)
             for line in given
         }
     if not _QUOTE.search(said):
-        return _bare_pairs(source, tool, said)
-    return python_calls(f"{tool}({said})", source.offer.allowance)[0].keywords
+        return _bare_pairs(page, tool, said)
+    return python_calls(f"{tool}({said})", page.offer.allowance)[0].keywords
 
 
-def _bare_pairs(source: Source, tool: str, said: str) -> dict[str, Any]:
+def _bare_pairs(page: Page, tool: str, said: str) -> dict[str, Any]:
     """``city=Rome, days=3``, without a quote or a bracket."""
     parts = [part.partition("=") for part in _COMMA.split(said)]
     given = {key.strip(): value.strip() for key, _, value in parts}
-    if len(given) < len(parts) or not given.keys() <= source.offer.properties(tool) or not all(given.values()):
+    if len(given) < len(parts) or not given.keys() <= page.offer.properties(tool) or not all(given.values()):
         raise Unreadable("its input begins with the name of an argument and does not go on like that")
-    return {key: typed(value, source.offer.types(tool, key), source.offer.allowance) for key, value in given.items()}
+    return {key: typed(value, page.offer.types(tool, key), page.offer.allowance) for key, value in given.items()}
 
 
 def _unquoted(said: str) -> str:

@@ -3,35 +3,34 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from micro_agent.decoding.decision import Repair, ToolSpec
+from micro_agent.decoding.decision import ToolSpec
 from micro_agent.decoding.keys import TELLING, plain
-from micro_agent.decoding.pythonic.calls import PythonCall, extent, python_calls
-from micro_agent.decoding.pythonic.slips import requoted
-from micro_agent.decoding.repair.mending import Unreadable, repair
+from micro_agent.decoding.page import Page
+from micro_agent.decoding.pythonic.calls import PythonCall, python_calls
+from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.shapes import Shape, call_shapes
-from micro_agent.decoding.source import Source
 
 
-def python_shapes(text: str, source: Source, *, named: str | None = None) -> list[Shape]:
+def python_shapes(text: str, page: Page, *, named: str | None = None) -> list[Shape]:
     """The calls that ``text`` consists of; of the tool ``named``, if that is given, whatever they call by name.
 
     Raises:
         Unreadable: It consists of something else, or an argument's name would be a guess.
     """
     shapes: list[Shape] = []
-    for call in python_calls(text, source.offer.allowance):
-        if named is None and (told := _told(call, source)) is not None:
+    for call in python_calls(text, page.offer.allowance):
+        if named is None and (told := _told(call, page)) is not None:
             shapes.append(told)
             continue
-        name = tool_of(named or call.name, source) or named or call.name
-        args = by_name(call.positional, call.keywords, source.offer.tool(name)) if call.positional else call.keywords
+        name = tool_of(named or call.name, page) or named or call.name
+        args = by_name(call.positional, call.keywords, page.offer.tool(name)) if call.positional else call.keywords
         shapes.append(Shape(name, args, "explicit"))
     return shapes
 
 
-def _told(call: PythonCall, source: Source) -> Shape | None:
+def _told(call: PythonCall, page: Page) -> Shape | None:
     """The call that ``call_tool("name", {…})`` or ``ToolCall(name="name", args={…})`` speaks of."""
-    if not is_told(call.name) or tool_of(call.name, source) is not None:
+    if not is_told(call.name) or tool_of(call.name, page) is not None:
         return None
     if not call.positional:
         shapes = call_shapes(call.keywords) or []
@@ -47,37 +46,11 @@ def is_told(name: str) -> bool:
     return plain(name.rpartition(".")[2]) in TELLING
 
 
-def python_shapes_at(
-    source: Source, start: int, stop: int, *, named: str | None = None
-) -> tuple[list[Shape], list[Repair]]:
-    """The calls between two places, where quotes in their texts may not be escaped, and what was mended.
-
-    Raises:
-        Unreadable: As in `python_shapes`.
-    """
-    text = source.text[start:stop]
-    try:
-        return python_shapes(text, source, named=named), []
-    except Unreadable:
-        whole = requoted(source.text, start)
-        if whole is None or whole[1] != stop:
-            raise
-    return python_shapes(whole[0], source, named=named), [repair("inner_quotes", text, whole[0])]
-
-
-def extent_of(text: str, start: int) -> int | None:
-    """Where the call that begins at ``start`` ends, also where quotes in its texts are not escaped."""
-    stop = extent(text, start)
-    if stop is None and (whole := requoted(text, start)) is not None:
-        return whole[1]
-    return stop
-
-
-def tool_of(name: str, source: Source) -> str | None:
+def tool_of(name: str, page: Page) -> str | None:
     """The tool that is called, also in Llama's ``name.call(…)``."""
-    if source.offer.tools is None:
+    if page.offer.tools is None:
         return name.removesuffix(".call")
-    return source.offer.resolve(name) or source.offer.resolve(name.removesuffix(".call"))
+    return page.offer.resolve(name) or page.offer.resolve(name.removesuffix(".call"))
 
 
 def by_name(values: list[Any], keywords: Mapping[str, Any], tool: ToolSpec | None) -> dict[str, Any]:

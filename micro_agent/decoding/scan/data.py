@@ -5,7 +5,9 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend
 from micro_agent.decoding.scan.scanner import Piece, pieces
 
@@ -15,6 +17,7 @@ _MAX_LENGTH = 500_000
 """So many pieces are mended where that is needed, so many are read at all, and so many characters of them."""
 _QUOTES = (re.compile(r'"(?<!\\")'), re.compile(r"'(?<!\\')"))
 _BEFORE_TEXT = re.compile(r"[=:(\[,{]\s{0,20}\Z")
+_Found = TypeVar("_Found", re.Match[str], Mark)
 _AFTER_TEXT = re.compile(r"\s{0,20}[,)}\]]")
 
 
@@ -40,7 +43,7 @@ class Data:
             self._pieces = pieces(self.text)
         return self._pieces
 
-    def outside(self, found: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    def outside(self, found: Sequence[_Found]) -> list[_Found]:
         """Those of ``found``, which are in order, that are not in data."""
         if not found:
             return []
@@ -51,8 +54,8 @@ class Data:
         return [
             one
             for one in found
-            if not self._held(one.start(), around)
-            and not any(self._quoted(places, one.start(), torn=torn < one.start()) for places in quotes)
+            if not self._held(at := one.start if isinstance(one.start, int) else one.start(), around)
+            and not any(self._quoted(places, at, torn=torn < at) for places in quotes)
         ]
 
     def _held(self, at: int, around: deque[Piece]) -> bool:

@@ -98,7 +98,6 @@ def test_tags_that_are_missing_or_too_many_are_no_obstacle(text: str, tools: Too
 def test_a_stray_tag_ends_a_call_without_arguments(tools: Tools) -> None:
     for text in ("<tool_call>now</arg_value>", "<tool_call>now</arg_key></tool_call>"):
         assert calls(text, tools) == [ToolCall("now", {})]
-    assert calls(f"<tool_call>search_code{PAIRS}</tool_call>\nnow</tool_call>", tools)[1:] == [ToolCall("now", {})]
 
 
 def test_a_word_before_pairs_that_is_no_tool_is_no_call(tools: Tools) -> None:

@@ -40,23 +40,18 @@ def test_a_call_that_an_argument_quotes_is_text(quoted: str, read: Read) -> None
     assert read(call("store", f"note={text!r}")) == [("store", {"note": text})]
     assert read(call("store", f"note='''{text}'''")) == [("store", {"note": text})]
     assert read(call("store", f"note={text!r}").partition(" on it")[0], "length") == "cut_off"
-    assert read(call("store", f"note={text!r}").partition(" on it")[0]) == "malformed"
 
 
-@pytest.mark.parametrize(
-    "args", ["pattern=x", "pattern='x', pattern='y'", "pattern='x')\nprint(1", "pattern='x'", "'x', 1, 2"]
-)
+@pytest.mark.parametrize("args", ["pattern=x", "pattern='x', pattern='y'", "'x', 1, 2"])
 def test_what_cannot_be_read_is_not_run(args: str, read: Read) -> None:
     text = call("search_code", args)
-    assert read(text.replace("\n```", " + 1\n```") if args == "pattern='x'" else text) == "malformed"
+    assert read(text) == "malformed"
 
 
 def test_a_name_that_is_no_tools_is_an_error_where_nothing_else_is_said(read: Read) -> None:
     text = call("delete", "path='x'")
     assert read(text) == read(f"<|assistant|>{text}") == "unknown_tool"
     assert read(text, tools=None) == [("delete", {"path": "x"})]
-    for shown in (f"It looks so:\n{text}", f"{text}\nis its form.", text.replace("')", "'")):
-        assert read(shown) == read(shown, tools=None) == (shown,)
 
 
 def test_the_form_inside_another_call_is_a_value_of_that(read: Read) -> None:

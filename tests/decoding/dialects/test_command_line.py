@@ -27,7 +27,6 @@ def test_a_command_of_a_tool_is_a_call(text: str, read: Read) -> None:
         "search_code pattern=x and more",
         "search_code pattern=x depth=3",
         "search_code pattern=x pattern=y",
-        "search_code max_results=3",
         "search_code pattern='x",
         "rm path=/",
         "search_code pattern=x\nThat is all.",

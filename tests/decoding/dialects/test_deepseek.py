@@ -53,7 +53,7 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
         (
             "<｜tool▁calls▁begin｜>calculator<｜tool▁sep｜>$ARGS<｜tool▁call▁end｜><｜tool▁calls▁end｜>Next."
             "<｜tool▁calls▁begin｜>search_code<｜tool▁sep｜>$MORE<｜tool▁call▁end｜>",
-            "ambiguous",
+            [*ADD, ("search_code", {"pattern": "x"})],
         ),
     ],
 )

@@ -143,5 +143,5 @@ def test_a_call_in_parentheses_may_end_the_reply(read: Read) -> None:
     assert read('<|tool_call>call:calculator(expression:<|"|>1+1', "length") == "cut_off"
 
 
-def test_more_values_than_a_call_has_are_malformed(read: Read) -> None:
-    assert read("<|tool_call>call:add{values:[" + "1," * 3000 + "1]}<tool_call|>") == "malformed"
+def test_many_values_are_read(read: Read) -> None:
+    assert read("<|tool_call>call:add{values:[" + "1," * 3000 + "1]}<tool_call|>") == [("add", {"values": [1] * 3001})]

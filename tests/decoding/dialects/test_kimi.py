@@ -52,7 +52,7 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
             "<|tool_call_begin|>calculator:0<|tool_call_argument_begin|>$ARGS<|tool_call_end|>"
             "<|tool_calls_section_end|>Now the other.<|tool_call_begin|>search_code:1"
             "<|tool_call_argument_begin|>$MORE<|tool_call_end|>",
-            "ambiguous",
+            [*ADD, ("search_code", {"pattern": "x"})],
         ),
     ],
 )

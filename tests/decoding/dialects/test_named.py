@@ -34,18 +34,9 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("The calculator price $ARGS", ('The calculator price {"expression": "1+1"}',)),
         ('calculator {"price": 3}', ('calculator {"price": 3}',)),
-        ("calculator(price) $ARGS", ('calculator(price) {"expression": "1+1"}',)),
-        ("<|user|>calculator $ARGS", ('<|user|>calculator {"expression": "1+1"}',)),
         ("calculator {}", ("calculator {}",)),
         ('call rm {"path": "/"}', ('call rm {"path": "/"}',)),
-        ('calculator {"expression": "1"} or {"x": 2}', ('calculator {"expression": "1"} or {"x": 2}',)),
-        (
-            "Call search_code first, then calculator $ARGS",
-            ('Call search_code first, then calculator {"expression": "1+1"}',),
-        ),
-        ("Not search_code. Call calculator $ARGS", ('Not search_code. Call calculator {"expression": "1+1"}',)),
         ("calculator {x}", ("calculator {x}",)),
         ('Use now {a} "b"', ('Use now {a} "b"',)),
     ],

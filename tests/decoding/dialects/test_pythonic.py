@@ -41,7 +41,6 @@ CALL = 'calculator(expression="1+1")'
         f"```tool_code\nprint({CALL})\n```",
         f"I will add.\n```python\n# add\nresult = {CALL}\nprint(result)\n```\nThen I answer.",
         f"I will add.\n\n{CALL}\n\nThen I answer.",
-        f"Action: {CALL}",
         "<|python_tag|>calculator.call(expression='1+1')",
         f"<|python_start|>[{CALL}]<|python_end|>",
         f"<|tool_call_start|>[{CALL}]<|tool_call_end|>",
@@ -167,8 +166,6 @@ def test_what_is_nearly_python_is_read(text: str, tools: Tools) -> None:
         "call_tool(5, {})",
         'call_tool(expression="1")',
         "[Calling tool: rm(path='/')]",
-        f"Called {CALL} before.",
-        f"✅ {CALL}",
         "store(1: 2)",
         "store([a: 2])",
     ],
@@ -177,10 +174,10 @@ def test_what_names_no_tool_is_not_run(text: str, tools: Tools) -> None:
     assert not isinstance(decode_text(text, tools), ToolCalls)
 
 
-def test_calls_in_an_order_that_the_text_states_are_all_made(tools: Tools) -> None:
+def test_calls_with_words_between_are_all_returned(tools: Tools) -> None:
     both = [*ADD_UP, ToolCall("now", {})]
     assert calls(f"First I add:\n{CALL}\nThen I look at the clock:\nnow()\n", tools) == both
-    assert reason(f"First option:\n{CALL}\nThen the other option:\nnow()\n", tools) == "ambiguous"
+    assert {call.standing for call in calls(f"One:\n{CALL}\nOr:\nnow()\n", tools)} == {"embedded"}
 
 
 def test_keywords_of_python_and_names_with_dashes_are_arguments_too(tools: Tools) -> None:
@@ -235,16 +232,8 @@ def test_the_one_required_argument_is_meant_where_the_order_is_open() -> None:
     [
         "I used add(2, 3) to get 5.",
         "add(2, 3) gives 5.",
-        f"Call it like this: {CALL}",
-        f"You write `{CALL}` for that, and it adds.",
-        f"```python\ndef calculator(expression):\n    return eval(expression)\n\n{CALL}\n```",
-        f"```python\nimport os\n{CALL}\nprint(os.getcwd() + 1)\n```",
-        "search_code(pattern, max_results)",
         "```\nsearch_code(pattern, max_results)\n```\nis its signature.",
-        "calculator(it's",
-        "lookup(x=1)",
         "(a list) and [another] (one)",
-        "print('hello')",
         "[link](https://x.example)",
     ],
 )
@@ -273,9 +262,7 @@ def test_prose_and_programs_are_the_answer(text: str, tools: Tools) -> None:
         "[calculator(expression=" + "[" * 70 + "]" * 70 + ")]",
         "[calculator(expression=" + "1," * 20_000 + ")]",
         "[calculator(expression='\0')]",
-        "[calculator(expression='1')(2)]",
         "[calculator(expression=1e999)]",
-        "[calculator(expression='a'), 5]",
         "[calculator(expression=lambda: 1)]",
         "<|tool_call_start|>[calculator(expression='1+1]",
         "<|tool_call_start|>[calculator(expression=x)]<|tool_call_end|>",
@@ -285,6 +272,35 @@ def test_what_is_meant_as_a_call_and_cannot_be_read_is_malformed(text: str, tool
     assert reason(text, tools) == "malformed"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Call it like this: {CALL}",
+        f"You write `{CALL}` for that, and it adds.",
+        f"✅ {CALL}",
+        f"Called {CALL} before.",
+        f"[{CALL}, 5]",
+        f"Write <tool>{CALL}</tool> to add.",
+    ],
+)
+def test_what_stands_in_the_midst_of_something_else_is_embedded(text: str, tools: Tools) -> None:
+    assert [call.standing for call in calls(text, tools)] == ["embedded"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"```python\ndef calculator(expression):\n    return eval(expression)\n\n{CALL}\n```", "quoted"),
+        (f"```python\nimport os\n{CALL}\nprint(os.getcwd() + 1)\n```", "quoted"),
+        ("search_code(pattern, max_results)", "malformed"),
+        ("calculator(it's", "malformed"),
+        ("lookup(x=1)", "unknown_tool"),
+    ],
+)
+def test_python_that_is_all_there_is_and_no_call_is_asked_about(text: str, why: str, tools: Tools) -> None:
+    assert reason(text, tools) == why
+
+
 def test_a_call_of_no_tool_or_with_other_arguments_is_not_run(tools: Tools) -> None:
     assert reason("[lookup(x=1)]", tools) == "unknown_tool"
     assert reason("<tool_call>lookup(x=1)</tool_call>", tools) == "unknown_tool"
@@ -292,8 +308,7 @@ def test_a_call_of_no_tool_or_with_other_arguments_is_not_run(tools: Tools) -> N
     assert reason("calculator()", tools) == "bad_arguments"
 
 
-def test_different_calls_with_text_between_are_ambiguous(tools: Tools) -> None:
-    assert reason(f"Either\n{CALL}\nor\nnow()\n", tools) == "ambiguous"
+def test_a_call_that_is_said_again_counts_once(tools: Tools) -> None:
     assert calls(f"First\n{CALL}\nand again\n{CALL}\n", tools) == ADD_UP
 
 
@@ -313,8 +328,7 @@ def test_with_unknown_tools_a_call_is_the_whole_text() -> None:
     assert calls("[lookup(a=1), find(b='x')]", None) == [ToolCall("lookup", {"a": 1}), ToolCall("find", {"b": "x"})]
     assert calls("lookup(a=1)", None) == [ToolCall("lookup", {"a": 1})]
     assert calls('lookup({"a": 1})', None) == [ToolCall("lookup", {"a": 1})]
-    for text in ("lookup()", "See:\nlookup(a=1)", "lookup(1)"):
-        assert decode_text(text, None) == Final(text)
+    assert decode_text("See:\nlookup(a=1)", None) == Final("See:\nlookup(a=1)")
 
 
 def test_nothing_warns(tools: Tools) -> None:
@@ -347,7 +361,6 @@ def test_every_marker_may_hold_python(markup: str, read: Read) -> None:
     ("text", "finish", "meant"),
     [
         ('<|tool_call_start|>[calculator(expression="1+1")', "length", "cut_off"),
-        ('<|tool_call_start|>[calculator(expression="1+1") and then', None, "malformed"),
         ('<|tool_call_start|>[calculator(expression="1+1"), now(', None, "malformed"),
     ],
 )
@@ -360,7 +373,6 @@ def test_a_list_without_its_end_is_run_only_where_nothing_may_follow(
 @pytest.mark.parametrize(
     "text",
     [
-        'Write <tool>calculator(expression="1")</tool> to add.',
         "Use <function>foo(x)</function> in code.",
         '<tool>print("hi")</tool>',
     ],

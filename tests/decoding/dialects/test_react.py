@@ -107,7 +107,6 @@ def test_every_spelling_is_read(text: str, meant: object, read: Read) -> None:
         ("Action: calculator[{1}]", "malformed"),
         ("Action: search_code\nAction Input: pattern=x, pattern=y", "malformed"),
         ("Action: search_code\nAction Input: pattern=x, depth=y", "malformed"),
-        ("Tool: search_code\nParameters:\n  pattern: x\n  pattern: y", "malformed"),
     ],
 )
 def test_what_is_no_whole_call_is_not_run(text: str, meant: object, read: Read) -> None:

@@ -118,9 +118,9 @@ def test_markup_in_a_value_stays_as_it_is(inside: str, read: Read) -> None:
     assert read(f'{{"name": "search_code", "arguments": {{"pattern": "a{inside}b"}}}}') == found
 
 
-def test_a_value_that_a_respelling_would_change_is_not_run(read: Read) -> None:
+def test_a_value_keeps_markup_in_the_spelling_of_the_call(read: Read) -> None:
     text = "<FUNCTION=search_code><PARAMETER=pattern>a <TOOL_CALL> b</PARAMETER></FUNCTION>"
-    assert read(text) == "malformed"
+    assert read(text) == [("search_code", {"pattern": "a <TOOL_CALL> b"})]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,8 @@ def test_a_respelled_call_that_is_torn_is_an_error(read: Read) -> None:
     assert read(dsml("‖", "‖")[:-90], "length") == "cut_off"
 
 
-def test_more_odd_tags_than_calls_need_are_no_calls(read: Read) -> None:
-    text = "<TOOL_CALL> " * 1500
-    assert read(text) == (text.strip(),)
+def test_more_odd_tags_than_calls_need_are_no_answer(read: Read) -> None:
+    assert read("<TOOL_CALL> " * 1500) == "malformed"
 
 
 def test_a_name_may_stand_before_the_name_of_a_tag(read: Read) -> None:

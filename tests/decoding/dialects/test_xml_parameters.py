@@ -199,7 +199,7 @@ def test_stray_tags_are_no_part_of_a_value_and_quoted_ones_are(value: str, meant
 
 
 def test_a_call_behind_a_value_without_an_end_is_no_part_of_it(read: Read) -> None:
-    assert read(f"<function=calculator><parameter=expression>1\n{QUOTED}") == [("now", {})]
+    assert read(f"<function=calculator><parameter=expression>1\n{QUOTED}") == "malformed"
 
 
 @pytest.mark.parametrize(

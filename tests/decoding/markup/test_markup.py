@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.decoding.quoting import placeholder
+from micro_agent.decoding.repair.guessing import texts
 from micro_agent.tools import Tool
 
 CALL = '{"name": "calculator", "arguments": {"expression": "1+1"}}'
@@ -50,6 +52,7 @@ def test_a_call_in_any_dialect_comes_back_exactly_from_any_prose(
     dialect: str, args: dict[str, Any], before: str, after: str
 ) -> None:
     text = f"{before}{' ' if before else ''}{RENDERED[dialect](json.dumps(args))}\n{after}"
+    assume(not any(placeholder(said) for said in texts(args)))
     for tools in (STORE, None):
         assert calls(text, tools) == [ToolCall("store", args)]
 
@@ -67,7 +70,6 @@ def test_no_cut_of_two_calls_gives_a_call_that_was_not_there(dialect: str, args:
 @pytest.mark.parametrize(
     "text",
     [
-        f"To add, I write `{TAGGED}` and wait.",
         "To call, write `<tool_call>` and `</tool_call>` around it.",
         'Like this:\n```\n<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>\n```\nThat is all.',
         'Like this:\n```\n<tool_call>{"name": <name>, "arguments": {…}}</tool_call>\n```\nThat is all.',
@@ -117,7 +119,7 @@ def test_the_record_shows_the_markup_and_the_call(tools: Sequence[Tool]) -> None
     ]
     several = decode_text(f"{TAGGED}<tool_call>{OTHER}</tool_call>", tools)
     assert isinstance(several, ToolCalls)
-    assert several.repairs[0].after == f"[{CALL}, {OTHER}]"
+    assert [repair.after for repair in several.repairs] == [CALL, OTHER, "2 calls"]
 
 
 def test_the_same_markup_again_counts_once(tools: Sequence[Tool]) -> None:

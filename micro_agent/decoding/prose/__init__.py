@@ -1,1 +1,0 @@
-"""Calls that a text speaks of: shown, refused, told, or put in an order."""

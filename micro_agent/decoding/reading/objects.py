@@ -1,0 +1,168 @@
+"""Calls and final answers written as JSON objects anywhere in the text: alone, fenced, or with prose around them."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from typing import Any, cast
+
+from micro_agent.decoding.arguments import closed
+from micro_agent.decoding.claims import Claim
+from micro_agent.decoding.keys import ARGUMENTS, FINAL_KEYS, LISTS, NAMES, NEAR_ARGUMENTS, NEAR_NAMES, WRAPPERS, plain
+from micro_agent.decoding.page import Page
+from micro_agent.decoding.repair.mending import Unreadable, exact, mend
+from micro_agent.decoding.scan.scanner import Piece, pieces
+from micro_agent.decoding.settle import MAX_CALLS
+from micro_agent.decoding.shapes import Known, Shape, call_shapes, final_answer
+
+_MAX_OBJECTS = 50
+"""So many different objects are looked at; a text with more is a table."""
+_HEAD = 2000
+_MAX_CODE = 20_000
+_OBJECT = re.compile(r"""\{\s*+(?:(?://|\#)[^\n]*+\n\s*+)?(?:["'“‘„”\\}]|[\w.-]+["']?\s*+(?:[:：]|=(?!=)))""")
+"""What an object begins like, and braces of code do not."""
+_QUOTE = r"""["'“‘”’„]{0,2}"""
+_KEY = re.compile(
+    rf"""[{{,\[]\s*+(?:(?://|#)[^\n]*+\n\s*+)?{_QUOTE}(?P<key>[\w .$\\-]{{1,64}}?){_QUOTE}\s*+(?:[:：]|=>?(?!=))"""
+    rf"""\s*+{_QUOTE}(?P<value>[\w .:/$\\-]{{0,128}})"""
+)
+_CALL_KEYS = frozenset({*NAMES, *NEAR_NAMES, *LISTS, *WRAPPERS, *FINAL_KEYS, "finalanswer", "type"})
+_ARGUMENT_KEYS = frozenset({*ARGUMENTS, *NEAR_ARGUMENTS})
+_ALWAYS = frozenset({"tool", "toolname", "toolcall", "toolcalls", "functioncall"})
+
+
+def read(page: Page) -> Iterator[Claim]:
+    """The objects and lists that look like a decision, each different one once, and one that never closes."""
+    seen: dict[str, Claim | None] = {}
+    names = {plain(name) for name in page.offer.names or ()}
+    for piece in chain.from_iterable(_inside(piece) for piece in page.data.pieces):
+        if len(seen) == _MAX_OBJECTS:
+            return
+        if not piece.closed:
+            if _looks_decided(piece, page, names):
+                yield _unclosed(piece, page)
+                return  # what follows is inside it
+            continue
+        if piece.text not in seen:
+            seen[piece.text] = _claim(piece, page, names)
+        if (claim := seen[piece.text]) is not None:
+            yield replace(claim, start=piece.start, end=max(piece.end, piece.start + claim.end - claim.start))
+
+
+def _inside(piece: Piece) -> list[Piece]:
+    """A piece; what braces of code hold in its place."""
+    if not piece.closed or piece.text.startswith("[") or _OBJECT.match(piece.text) or len(piece.text) > _MAX_CODE:
+        return [piece]
+    found = [one._replace(start=piece.start + 1 + one.start) for one in pieces(piece.text[1:-1])]
+    return [inner for one in found for inner in _inside(one)] or [piece]
+
+
+def _claim(piece: Piece, page: Page, names: set[str]) -> Claim | None:
+    keys = {plain(found["key"]) for found in _KEY.finditer(piece.text[:_HEAD])}
+    if keys.isdisjoint(_CALL_KEYS) and keys.isdisjoint(names):
+        return None
+    try:
+        return _understood(piece, exact(piece.text), page)
+    except Unreadable:
+        pass
+    if not _looks_decided(piece, page, names):
+        return None
+    if page.cut_off:
+        return Claim(piece.start, piece.end, _hint(piece), unfinished=True)
+    try:
+        value, repairs = mend(piece.text, page.offer.allowance)
+    except Unreadable as why:
+        return _widened(piece, page) or Claim(piece.start, piece.end, _hint(piece), fault=str(why))
+    claim = _understood(piece, value, page)
+    if claim is not None:
+        claim.repairs = [*repairs, *claim.repairs]
+        named = any(page.offer.resolve(shape.name) for shape in claim.shapes)
+        if claim.shapes and not named and any(one.kind == "assignments" for one in repairs):
+            return None  # code, as often as not
+    return claim
+
+
+def _widened(piece: Piece, page: Page) -> Claim | None:
+    """The claim of an object that seems to end too early, since a quote in it is not escaped."""
+    end = page.text.rfind("}") + 1
+    if end <= piece.end:
+        return None
+    with suppress(Unreadable):
+        value, repairs = mend(page.text[piece.start : end], page.offer.allowance, closing=False)
+        claim = _understood(piece, value, page)
+        if claim is not None:
+            claim.end, claim.repairs = end, [*repairs, *claim.repairs]
+        return claim
+    return None
+
+
+def _understood(piece: Piece, value: Any, page: Page) -> Claim | None:
+    """What a value says; ``None`` where it is data."""
+    claim = Claim(piece.start, piece.end, sure=False)
+    shapes = call_shapes(value, _known(page))
+    if shapes:
+        claim.shapes = shapes
+        claim.sure = any(shape.strength in ("explicit", "named") for shape in shapes)
+        claim.answer = final_answer(value) or None
+        return claim
+    claim.answer = final_answer(value)
+    if claim.answer is not None:
+        claim.sure = "final" in value
+        return claim
+    return _mixed(claim, value, page)
+
+
+def _mixed(claim: Claim, value: Any, page: Page) -> Claim | None:
+    """What to say of a list that holds a call of a tool and something else."""
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    inner = [shape for item in items[:MAX_CALLS] for shape in call_shapes(item) or ()]
+    if not any(shape.strength == "explicit" and page.offer.resolve(shape.name) for shape in inner):
+        return None
+    claim.shapes, claim.fault, claim.sure = inner, "only some items of the list are tool calls", True
+    return claim
+
+
+def _unclosed(piece: Piece, page: Page) -> Claim:
+    """An object that the text ends in: closed when only brackets are missing and the tool's schema says it is whole."""
+    claim = Claim(piece.start, piece.end, _hint(piece))
+    if page.cut_off:
+        claim.unfinished = True
+        return claim
+    try:
+        value, repairs = closed(piece, page.offer.allowance)
+    except Unreadable as why:
+        claim.fault = str(why)
+        return claim
+    found = _understood(piece, value, page)
+    if found is None or (page.offer.tools is None and found.shapes):
+        claim.fault = "its closing brackets are missing"
+        return claim
+    found.repairs = [*repairs, *found.repairs]
+    return found
+
+
+def _known(page: Page) -> Known | None:
+    """What tells a tool's name; ``None`` when the tools are not known, since then any name would do."""
+    return None if page.offer.tools is None else lambda name: page.offer.resolve(name) is not None
+
+
+def _looks_decided(piece: Piece, page: Page, names: set[str]) -> bool:
+    """Whether an object that cannot be read begins like a call or a final answer and not like data."""
+    text = (piece.text if piece.closed else piece.text[:_HEAD]).replace("\\_", "_")
+    found = [(plain(one["key"].replace("\\", "")), one["value"]) for one in _KEY.finditer(text)]
+    keys = {key for key, _ in found}
+    if keys & _ALWAYS or (found and found[0][0] in names | {"final", "finalanswer"}):
+        return True
+    named = [value for key, value in found if key in (*NAMES, *NEAR_NAMES) and value]
+    if any(page.offer.resolve(value) is not None for value in named if page.offer.tools is not None):
+        return True
+    return bool(named and keys & _ARGUMENT_KEYS) or any(page.offer.tools is not None and key in names for key in keys)
+
+
+def _hint(piece: Piece) -> list[Shape]:
+    """The call that seems to be meant, for the error."""
+    named = next(
+        (one["value"] for one in _KEY.finditer(piece.text[:_HEAD]) if plain(one["key"]) in NAMES and one["value"]), None
+    )
+    return [Shape(named, None, "explicit")] if named else []
