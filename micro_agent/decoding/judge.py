@@ -38,6 +38,8 @@ _CLOSED = re.compile(
     r"</[\w:|]{1,40}>|<[|｜](?:call|return|/[\w ]{1,40}|[^<>|｜\n]{0,30}(?:end|END|eot|eom|stop)[^<>|｜\n]{0,20})[|｜]>"
     r"|\[/[A-Z_]{1,30}\]|<\w{1,20}\|>"
 )
+_MAX_SPOKEN_OF = 60
+"""More marks of calls than this in one text are no explanation of them."""
 _REACH, _NEAR = 2000, 300
 """Characters around a mark that are looked at to tell whether it opens a call or a sentence speaks of it."""
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
@@ -174,18 +176,20 @@ def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -
 
 def _unread(page: Page, claims: Sequence[Claim], at: int) -> DecodeError | None:
     """An error where markup of a call is there that no reader took: an answer full of markup is not one."""
-    stop = page.turn_after(at) if at else len(page.text)
+    stop, spoken_of = page.turn_after(at) if at else len(page.text), 0
     for mark in page.marks:
         if mark.closing or not at <= mark.start < stop or not _opens(page, mark):
             continue
         inside = page.inside(mark)
         if any(claim.start <= mark.start < claim.end or claim.start == inside for claim in claims):
             continue
+        spoken_of += 1
         after = page.text[mark.end : mark.end + _NEAR].partition("\n")[0]
         said = mark.rest + " " + after
         names = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) for name in page.offer.names or ())
         if (
             not at
+            and spoken_of < _MAX_SPOKEN_OF
             and not names
             and not _FILLED.match(after)
             and (_in_sentence(page, mark.start, mark.end) or _ABOUT.match(after))
