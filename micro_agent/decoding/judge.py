@@ -198,7 +198,7 @@ def _unread(page: Page, claims: Sequence[Claim], at: int) -> DecodeError | None:
         if page.is_quoted(mark.start):
             continue
         claim = Claim(mark.start, len(page.text), (), "unread", fault="it is in no form of a tool call")
-        if not (page.fence_at(mark.start) and _is_shown(page, claim)):
+        if spoken_of >= _MAX_SPOKEN_OF or not (page.fence_at(mark.start) and _is_shown(page, claim)):
             return error("cut_off" if page.cut_off else "malformed", _said(page, claim, claim.fault or ""), page.offer)
     for begun in _BEGUN.finditer(page.text, at, stop):
         inside = any(claim.start <= begun.start() < claim.end for claim in claims) or page.in_code(begun.start())

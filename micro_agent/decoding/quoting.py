@@ -21,7 +21,7 @@ _CODE = re.compile(rf"{_STATEMENT.pattern}|[ \t]+\S|#|[A-Za-z_][\w.]*(?:[ ]?:[ ]
 _ASSIGNED = re.compile(r"[ \t]*+(?P<name>[A-Za-z_]\w{0,40})(?:[ ]?:[ ]?\w+)?[ ]?=[ ]?\Z")
 _LOGGED = re.compile(
     r"[ \t]*+[\[(]?(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?\b|\d\d/\d\d/\d{2,4})"
-    r"|[ \t]*+(?:\$[ ]|>>>[ ]|In \[\d+\]:|\+(?=\w))"
+    r"|[ \t]*+(?:>>>[ ]|In \[\d+\]:)"
 )
 _OPERATOR = re.compile(r"[ \t]*+(?:==|!=|<=|>=|\.\w|\?|=>)")
 _WRITTEN = re.compile(r"[\s\"'`]{0,9}(?P<name>(?>(?:[\w.-]|\\_)+))")

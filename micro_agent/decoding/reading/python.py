@@ -153,6 +153,8 @@ def read(page: Page) -> Iterator[Claim]:
                 fault=str(why),
             )
             fault.sure = _is_whole(page, anchor, fault.end) or _titled(page, anchor) is not None
+            if page.offer.tools is not None and not listed and not _is_tool(page, anchor):
+                fault.sure = page.text[: anchor.start()].rstrip().endswith("[")
             if page.offer.tools is None or listed or _is_tool(page, anchor):
                 fault.sure = fault.sure or bool(listed)
                 end = fault.end
