@@ -48,8 +48,7 @@ _PRINTED = re.compile(r"print\((?:[A-Za-z_]\w*)?\)")
 
 def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     """The decision that the claims come to; ``None`` where the text is prose."""
-    kept = _apart(claims)
-    kept = _own(page, kept)
+    kept = _own(page, _apart(page, claims))
     around = bool(kept) and _WORD.search(outside(page, kept)) is not None
     quoted = [claim for claim in kept if is_quoted(page, claim, kept, around=around)]
     told = [claim for claim in kept if claim not in quoted and not (around and _is_mention(claim))]
@@ -72,7 +71,7 @@ def _is_mention(claim: Claim) -> bool:
     return claim.dialect == "pythonic" and not claim.sure and not claim.fault and not claim.unfinished
 
 
-def _apart(claims: Iterable[Claim]) -> list[Claim]:
+def _apart(page: Page, claims: Iterable[Claim]) -> list[Claim]:
     """The claims that do not stand inside another one; of two at one place the one that was read first."""
     ranked = sorted(enumerate(claims), key=lambda one: (one[1].start, bool(one[1].fault or one[1].unfinished), one[0]))
     kept: list[Claim] = []
@@ -80,12 +79,8 @@ def _apart(claims: Iterable[Claim]) -> list[Claim]:
         if kept and claim.start < kept[-1].end:
             told = kept[-1]
             lost = told.fault is not None and not _is_markup(told) and _is_markup(claim)  # braces around markup
-            if (
-                (lost or not told.sure)
-                and claim.sure
-                and not claim.fault
-                and (told.fault or not told.shapes or not told.sure)
-            ):
+            whole = not told.fault and any(page.offer.resolve(shape.name) for shape in told.shapes)
+            if (lost or not (told.sure or whole)) and claim.sure and not claim.fault:
                 kept[-1] = claim
             continue
         kept.append(claim)

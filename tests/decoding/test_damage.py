@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from micro_agent.decoding import DecodeError, ToolCall, ToolCalls, decode_text
@@ -111,6 +111,7 @@ def test_one_damage_is_always_mended(shape: str, damage: str, args: dict[str, An
 
 
 @settings(max_examples=150)
+@example(shape="by key", damages=[], args={"path": "now()"})
 @given(
     shape=st.sampled_from(sorted(SHAPES)),
     damages=st.lists(st.sampled_from(sorted(set(DAMAGES) - {"string"})), max_size=3, unique=True),
