@@ -14,7 +14,7 @@ from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.quoting import is_all, is_quoted, outside
 from micro_agent.decoding.repair.mending import repair
-from micro_agent.decoding.rows import CALLS, OPENS
+from micro_agent.decoding.rows import CALLS, OPENS, RANKS
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 from micro_agent.decoding.wording import shorten
 
@@ -72,10 +72,9 @@ def _is_mention(claim: Claim) -> bool:
 
 
 def _apart(page: Page, claims: Iterable[Claim]) -> list[Claim]:
-    """The claims that do not stand inside another one; of two at one place the one that was read first."""
-    ranked = sorted(enumerate(claims), key=lambda one: (one[1].start, bool(one[1].fault or one[1].unfinished), one[0]))
+    """The claims that do not stand inside another one; of two at one place that of the lower rank."""
     kept: list[Claim] = []
-    for _, claim in ranked:
+    for claim in sorted(claims, key=lambda one: (one.start, bool(one.fault or one.unfinished), RANKS[one.dialect])):
         if kept and claim.start < kept[-1].end:
             told = kept[-1]
             lost = told.fault is not None and not _is_markup(told) and _is_markup(claim)  # braces around markup

@@ -59,7 +59,7 @@ ROWS: Final = (
         closes=("tool_call_end", "tool_call_section_end", "tool_calls_section_end"),
     ),
     Row(
-        "deepseek", opens=("tool_calls_begin", "tool_call_begin"), connects=("tool_sep",),
+        "deepseek", opens=("tool_calls_begin",), connects=("tool_sep",),
         closes=("tool_call_end", "tool_calls_end"),
     ),
     Row(
@@ -89,6 +89,14 @@ ROWS: Final = (
     Row("gorilla", written=r"<<function>>", sign="<<function>>"),
 )  # fmt: skip
 """What a row cannot say is a small module: parameters in tags, ReAct's labels, Gemma's delimiters, options."""
+
+RANKS: Final = {dialect: rank for rank, dialect in enumerate((
+    "gemma", "flags", "argument_blocks", "argument_pairs", "xml_parameters", "xml_elements",
+    *(row.dialect for row in ROWS), "hermes", "tag_lines", "code", "chatglm",
+    "react", "", "pythonic", "named", "labels", "command_line",
+))}  # fmt: skip
+"""Of two claims at one place that of the lower rank counts. What says more of its form than one mark comes first; an
+object and calls in Python come last."""
 
 CALLS: Final = frozenset(
     f"{word}{s}{joint}{kind}{plural}{start}"

@@ -45,7 +45,7 @@ READERS = (
     python.read,
     lines.read,
 )
-"""Where two claim the same place, the first counts."""
+"""In any order: where two claim the same place, the rank of the dialect decides (see `rows.RANKS`)."""
 
 
 def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from micro_agent.decoding import DecodeError, ToolCall, ToolCalls, decode_text
@@ -29,7 +29,8 @@ WORDS = st.sampled_from(
      "null", "5", "```", " ", "a, b;", "}", "end\\", "`x`", "=", "def f():\n    return 1\n"]
 )  # fmt: skip
 TEXTS = st.lists(WORDS, max_size=3).map("".join)
-PLAIN = st.text("abcxyz 0123456789.-_/äß", max_size=12)
+PLAIN = st.text("abcxyz 0123456789.-_/äß", max_size=12).filter(lambda text: text.strip() != "...")
+"""A placeholder is not a value."""
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | PLAIN,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("klm"), inner, max_size=3),
@@ -105,7 +106,6 @@ def same(text: str, args: dict[str, Any]) -> bool:
 @settings(max_examples=100)
 @given(shape=st.sampled_from(sorted(SHAPES)), damage=st.sampled_from(sorted(DAMAGES)), args=arguments(PLAIN))
 def test_one_damage_is_always_mended(shape: str, damage: str, args: dict[str, Any]) -> None:
-    assume("..." not in str(args))  # a placeholder is not a value
     text = DAMAGES[damage](json.dumps(SHAPES[shape](args), ensure_ascii=False))
     assert same(text, args) or text[-1].isdigit()  # a number at the end may have more digits
 
