@@ -13,7 +13,7 @@ from micro_agent.decoding.keys import NAMES, NEAR_NAMES, plain
 from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.quoting import is_all, is_quoted, outside
-from micro_agent.decoding.repair.mending import repair
+from micro_agent.decoding.repair.mending import Unreadable, exact, repair
 from micro_agent.decoding.rows import CALLS, OPENS, RANKS
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 from micro_agent.decoding.wording import shorten
@@ -42,8 +42,20 @@ _MAX_SPOKEN_OF = 60
 """More marks of calls than this in one text are no explanation of them."""
 _REACH, _NEAR = 2000, 300
 """Characters around a mark that are looked at to tell whether it opens a call or a sentence speaks of it."""
+_ENDS = re.compile(r"\A\s*(?:```\w*\s*|[`'\"])?|[\s`'\";.]+\Z")
+_ATTEMPT = re.compile(r"(?:(?P<name>[A-Za-z_][\w.-]{0,127}+)[\"'`]?\s?)?(?P<bracket>[\[{(<])")
+_NAMED_IN = re.compile(
+    r"""(?:["'](?P<key>[\w -]{1,40})["']\s?:\s?)?["'](?P<quoted>[A-Za-z_][\w.-]{0,127}+)["'](?P<is_key>\s?:)?"""
+    r"""|(?<=[(<\["'])(?P<bare>[A-Za-z_][\w.-]{0,127}+)(?=[ ]?[( =])"""
+)
+_COINED = re.compile(r"[a-z][a-z0-9]*+[_.A-Z-]")
+"""How the name of a tool begins that is not a word of a language."""
+_PARTNER = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
 _PRINTED = re.compile(r"print\((?:[A-Za-z_]\w*)?\)")
+_JOINED = re.compile(r"[ \t,;|&`]*+(?:[^\W\d_]{1,4}[ \t`]++)?")
+_MAX_JOINT = 12
+"""What may stand between two calls on a line, and a word such as "and" with it."""
 
 
 def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
@@ -51,7 +63,7 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     kept = _own(page, _apart(page, claims))
     around = bool(kept) and _WORD.search(outside(page, kept)) is not None
     quoted = [claim for claim in kept if is_quoted(page, claim, kept, around=around)]
-    told = [claim for claim in kept if claim not in quoted and not (around and _is_mention(claim))]
+    told = [claim for claim in kept if claim not in quoted and not (around and _is_mention(page, claim, kept))]
     settled = [(claim, found) for claim in told if (found := _settled(page, claim)) is not None]
     calls = [(claim, found) for claim, found in settled if isinstance(found, ToolCalls)]
     if (wrong := _wrong(page, settled, bool(calls))) is not None:
@@ -66,9 +78,56 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     return lost or _final(page, [(claim, found) for claim, found in settled if isinstance(found, Final)])
 
 
-def _is_mention(claim: Claim) -> bool:
-    """Whether a name with empty brackets stands in the midst of words."""
-    return claim.dialect == "pythonic" and not claim.sure and not claim.fault and not claim.unfinished
+def unmade(page: Page) -> DecodeError | None:
+    """An error for a text that nobody claims and that is more likely an attempt at a call than an answer.
+
+    It is as a whole a list or an object with the name of a tool in it, the arguments of one, or its name and brackets.
+    """
+    text = _ENDS.sub("", page.text)
+    if not page.offer.tools or len(text) > _REACH:
+        return None
+    begun = _ATTEMPT.match(text)
+    if begun is None or not text.endswith(_PARTNER[begun["bracket"]]):
+        return None
+    named = [begun["name"]] if begun["name"] else list(filter(None, map(_name_in, _NAMED_IN.finditer(text))))
+    known = next((name for name in map(page.offer.resolve, named) if name), None) or _takes(page, text)
+    if known is None:
+        return None
+    return error("malformed", f"{shorten(text, 60)!r}, which is in no form of a tool call.", page.offer, known)
+
+
+def _name_in(found: re.Match[str]) -> str | None:
+    """What may be the name of a tool in data: a key, under a key for a name, before arguments, or no usual word."""
+    quoted = found["quoted"]
+    named = quoted and (found["is_key"] or plain(found["key"] or "") in _NAME_KEYS or _COINED.match(quoted))
+    return quoted if named else found["bare"]
+
+
+def _takes(page: Page, text: str) -> str | None:
+    """The only tool whose arguments an object is, all that it requires among them."""
+    try:
+        given = exact(text)
+    except Unreadable:
+        return None
+    tools = [
+        tool for tool in page.offer.tools or () if isinstance(given, dict) and given and tool.parameters.get("required")
+    ]
+    fitting = [
+        tool.name
+        for tool in tools
+        if given.keys() <= page.offer.properties(tool.name) and page.offer.faults(tool.name, given) is None
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_mention(page: Page, claim: Claim, claims: Sequence[Claim]) -> bool:
+    """Whether a name with empty brackets stands in the midst of words, and not beside another call."""
+    if claim.dialect != "pythonic" or claim.sure or claim.fault or claim.unfinished:
+        return False
+    beside = (
+        (one.end, claim.start) if one.end <= claim.start else (claim.end, one.start) for one in claims if one.sure
+    )
+    return not any(_JOINED.fullmatch(page.text[end:start]) for end, start in beside if start - end <= _MAX_JOINT)
 
 
 def _apart(page: Page, claims: Iterable[Claim]) -> list[Claim]:

@@ -24,7 +24,7 @@ NEAR_ARGUMENTS = (
 """The same, in rarer words."""
 WRAPPERS = (
     "tool", "function", "toolcall", "functioncall", "action", "decision", "output", "response",
-    "nextaction", "nextstep", "message", "tooluse", "invoke", "call", "command",
+    "nextaction", "nextstep", "message", "content", "text", "tooluse", "invoke", "call", "command",
 )  # fmt: skip
 """Of an object that a call stands in."""
 LISTS = ("toolcalls", "tooluses", "functioncalls", "calls", "tools", "actions", "functions", "parts")

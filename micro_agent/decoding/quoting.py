@@ -12,6 +12,7 @@ _PLACEHOLDER = re.compile(
     r"\.{3}|…|<[^\W\d_](?:[^\W\d]|[ .-]){1,60}>|\{[\w .-]{1,60}\}|\{\{[\w .-]{1,60}\}\}"
     r"|\[(?!(?i:/?tool_|/?think|args\]))[A-Za-z_ ]{2,40}\]|YOUR_\w{1,40}|[A-Z_]{2,40}_HERE"
 )
+_HOLE = re.compile(r"[:=(,\[]\s?(\.{3}|…|<[^<>\n]{1,60}>|\{[\w .-]{1,60}\})(?=\s?[,)}\]])")
 _STATEMENT = re.compile(
     r"[ \t]*+(?:(?:async[ ])?def[ ]\w|class[ ]\w|import[ ]\w|from[ ][\w.]+[ ]import\b|assert\b|@\w|raise[ ]\w"
     r"|(?:async[ ])?for[ ][\w, ()]+[ ]in\b|(?:el)?if[ ][^\n]*:[ \t]*(?:#|$)|else[ ]?:|while[ ][^\n]*:|with[ ][^\n]*:"
@@ -60,6 +61,12 @@ def is_quoted(page: Page, claim: Claim, claims: Sequence[Claim], *, around: bool
     if page.cut_off:
         return False
     if any(placeholder(text) for shape in claim.shapes for text in texts(shape.args)):
+        return True
+    if (
+        claim.fault
+        and around
+        and any(placeholder(hole[1]) for hole in _HOLE.finditer(page.text, claim.start, claim.end))
+    ):
         return True
     if not claim.shapes:
         return False

@@ -81,8 +81,7 @@ class _Reading:
         return (
             self._wrapped(given, keys, nesting)
             or self._named_by_key(given, keys)
-            or _typed(given, keys)
-            or self._flat(given, keys)
+            or self._beside(given, keys)
             or self._sequence(given, keys)
         )
 
@@ -136,17 +135,24 @@ class _Reading:
             return None
         return [Shape(key, value[key], "loose") for key in value if key in calls]
 
-    def _flat(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
-        """``{"service": "turn_on", "entity_id": …}``: a rarer word for a tool there is, its arguments beside it."""
-        key = _first(keys, (key for key in NEAR_NAMES if key in keys and _is_name(value[keys[key]])))
-        if self.known is None or key is None or not self.known(value[key]):
+    def _beside(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
+        """``{"service": "turn_on", "entity_id": …}``, ``{"tool_call": "turn_on", "parameters": {…}}``.
+
+        Whatever the key, its value is the only name of a tool there; the arguments are in an object beside it, or are
+        all that is beside it.
+        """
+        known = self.known
+        if known is None:
             return None
-        beside = [keys[plainly] for plainly in keys if plainly not in BESIDE | THOUGHTS and keys[plainly] != key]
-        return (
-            [Shape(value[key], {given: value[given] for given in value if given in beside}, "loose")]
-            if beside
-            else None
-        )
+        arguments = _first(keys, ARGUMENTS)
+        named = [key for key, one in value.items() if key != arguments and _is_name(one) and known(one)]
+        if len(named) != 1:
+            return None
+        name = value[named[0]]
+        if arguments is not None:
+            return [_called(name, value[arguments], near=True)]
+        beside = {key: one for key, one in value.items() if key != named[0] and plain(key) not in BESIDE | THOUGHTS}
+        return [Shape(name, beside, "loose")] if beside else None
 
     def _sequence(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
         """``{"steps": [{"click": {…}}, …]}``: calls by name alone in a list, and nothing but a thought beside it."""
@@ -214,14 +220,6 @@ def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
     if key in ("tool", "toolname", "functionname", "selectedtool"):
         return Shape(name, rest, "named")
     return Shape(name, rest, "loose" if rest else "bare")
-
-
-def _typed(value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
-    """``{"type": "get_weather", "parameters": {…}}``."""
-    arguments = _first(keys, ARGUMENTS)
-    if arguments is None or "type" not in keys or not _is_name(value[keys["type"]]):
-        return None
-    return [_called(value[keys["type"]], value[arguments], near=True)]
 
 
 def _given(value: dict[str, Any], keys: dict[str, str]) -> Any:

@@ -14,7 +14,7 @@ from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
 from micro_agent.decoding.clearing.values_kept import kept
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
-from micro_agent.decoding.judge import judged
+from micro_agent.decoding.judge import judged, unmade
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.reading import (
@@ -105,6 +105,8 @@ def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     if page.cut_off:
         ending = f", ending in {page.text[-40:]!r}" if page.text else " before the thinking ended" if text else ""
         return error("cut_off", f"A reply that the token limit cut off{ending}.", offer)
+    if (lost := unmade(page)) is not None:
+        return lost
     answer, repairs = without_tokens(said.text, page.data)
     if answer:
         return Final(answer, repairs, prose=True)

@@ -237,21 +237,17 @@ def test_a_list_of_calls_and_other_things_is_refused(tools: Tools) -> None:
     [
         '{"city": "Rome", "population": 3}',
         '{"name": "Rome", "population": 3}',
-        '{"name": "calculator", "price": 3}',
         '[{"name": "Rome"}, {"name": "Oslo", "age": 3}]',
         '{"function": "sin", "period": 6}',
         '{"tool": "hammer", "price": 3}',
         '{"name": "answer", "unit": "m"}',
         '{"method": "GET", "args": {"a": 1}}',
         '{"command": "ls", "note": "now"}',
-        '{"calculator": {"price": 3}, "hammer": {}}',
-        '{"calculator": {"price": 3}}',
         '{"tool": "[not json", "size": 3}',
         '{"tools": "hammer", "calls": 3}',
         '{"tool": {"type": "string"}, "args": {"type": "object"}}',
         '{"output": {"city": "Rome"}, "name": null}',
         '{"a": {"output": {"output": {"output": {"output": {"output": 1}}}}}}',
-        '{"output": {"output": {"output": {"output": {"name": "now"}}}}}',
         "{'name': 'Rome', 'population': 3}",
         "{'tool': 'hammer', 'price': 3}",
         'Two: {"name": "a"} and {"name": "b"}.',
@@ -356,6 +352,31 @@ def test_a_call_inside_a_json_string_is_unwrapped(tools: Tools) -> None:
 def test_an_object_that_may_be_data_and_is_too_large_to_check_is_no_call(tools: Tools) -> None:
     assert calls(json.dumps({"name": "store", "rows": [1] * 9}), tools) == [ToolCall("store", {"rows": [1] * 9})]
     assert isinstance(decode_text(json.dumps({"name": "store", "rows": [1] * 999}), tools), Final)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "calculator", "price": 3}',
+        '{"calculator": {"price": 3}, "hammer": {}}',
+        '{"calculator": {"price": 3}}',
+        '{"output": {"output": {"output": {"output": {"name": "now"}}}}}',
+        '{"steps": [{"calculator": {"expression": "1"}}, {"paint": {}}]}',
+        '{"plan": ["search_code", "calculator"]}',
+        '["search_code", {"pattern": "x"}]',
+        '{"search_code", {"pattern": "x"}}',
+        '{"content": "search_code(pattern=1"}',
+        '{"pattern": "x"}',
+        'search_code[pattern="x"]',
+        "`search_code{pattern: x}`",
+        '(search_code :pattern "x")',
+        "```lisp\n(search_code :pattern x)\n```",
+        "<search_code pattern>",
+    ],
+)
+def test_an_attempt_at_a_call_is_no_answer(text: str, tools: Tools) -> None:
+    assert reason(text, tools) == "malformed"
+    assert isinstance(decode_text(text, []), Final)
 
 
 def test_calls_by_name_in_a_list_of_actions_may_have_a_state_beside_them_and_a_comma_too_many(tools: Tools) -> None:

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,11 @@ def named(item: Item) -> str:
 
 def read(item: Item) -> Decision:
     names: list[str] | None = item.get("tools", OFFERED)
-    told: Sequence[Tool] | None = names and [
-        Tool(TOOLS[name]["name"], TOOLS[name]["description"], TOOLS[name]["parameters"], print) for name in names
-    ]
-    return decode(ModelReply(text=item["text"], finish_reason=item.get("finish_reason")), told)
+    told = [TOOLS[name] for name in names or ()]
+    tools = [Tool(one["name"], one["description"], one["parameters"], print) for one in told]
+    return decode(
+        ModelReply(text=item["text"], finish_reason=item.get("finish_reason")), None if names is None else tools
+    )
 
 
 def said(decision: Decision) -> Item:

@@ -10,6 +10,7 @@ from micro_agent.decoding.schema_types import JSON_TYPES
 _TEXT = frozenset({"string"})
 _CDATA = re.compile(r"\s*+<!\[CDATA\[(?P<text>.*?)\]\]>\s*+", re.DOTALL)
 _ITEM = re.compile(r"\s*+<(?P<key>[A-Za-z_][\w.-]{0,127})>(?P<text>[^<]*+)</(?P=key)>\s*+")
+_NESTED = re.compile(r"[{:]|,\s*+[,\]]|\[\s*+\]")
 _NULLS = ("null", "none", "nil")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 
@@ -73,4 +74,14 @@ def _read(bare: str, allowance: Allowance, wanted: frozenset[str]) -> Any:
         return bare
     with suppress(Unreadable):
         return mend(bare, allowance, guess=False)[0]
-    return bare
+    return as_yaml(bare) if bare.startswith("[") and not _NESTED.search(bare) else bare
+
+
+def as_yaml(text: str) -> Any:
+    """A list, an object or a text over lines as YAML has it, every value in it as text; ``text`` if it is not YAML."""
+    import yaml
+
+    try:
+        return yaml.load(text, yaml.BaseLoader)  # this loader makes texts, lists and mappings only
+    except yaml.YAMLError:
+        return text

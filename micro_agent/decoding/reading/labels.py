@@ -169,8 +169,14 @@ def _said(page: Page, head: _Head, mark: re.Match[str]) -> Claim | None:
     return Claim(_begin(page, head), mark.end(), [shape], "react", fault=fault, unfinished=unfinished, sure=sure)
 
 
-def _describes(args: Any, said: str, labels: str) -> bool:
-    """Whether a tool is described and not called: its parameters in prose, or types where values would stand."""
+def describes(args: Any, said: str = "", labels: str = "input") -> bool:
+    """Whether a tool is described and not called: its parameters in prose, or types where values would stand.
+
+    Args:
+        args: What was read.
+        said: The text that it was read in.
+        labels: What stands before that.
+    """
     held = list(cast("dict[str, Any]", args).values()) if isinstance(args, dict) else [args]
     values = [value for value in held if isinstance(value, str)]
     if any(_TYPE.fullmatch(value) for value in values):
@@ -187,7 +193,7 @@ def _call(page: Page, head: _Head, mark: re.Match[str]) -> Claim | None:
     if mark.re is not _BARE:
         try:
             args, end = input_at(page, mark["name"], mark.end(), _STOP)
-            if head.key not in _ACTION and _describes(args, page.text[mark.end() : end], mark[0]):
+            if head.key not in _ACTION and describes(args, page.text[mark.end() : end], mark[0]):
                 return None
         except Unfinished:
             unfinished = True

@@ -1,8 +1,9 @@
-"""A name and its arguments in a form of the model's own: a command line, labels in any language, a name and an object.
+"""A name and its arguments in lines: a command, labels in any language, YAML, a name and an object.
 
     get_weather city="Rome" days=3        --- CALL --- nc://get_weather {"city": "Rome"}
-    /get_weather --city Rome              Outil : get_weather
-                                          city : Rome
+    $ get_weather --city Rome             Outil : get_weather         - name: get_weather      get_weather:
+                                          city : Rome                   arguments:               city: Rome
+                                                                          city: Rome
 
 A call only of a tool that there is, with arguments of its own and nothing else in their place.
 """
@@ -10,63 +11,99 @@ A call only of a tool that there is, with arguments of its own and nothing else 
 import re
 from collections.abc import Iterator
 from itertools import islice
+from textwrap import dedent, indent
 from typing import Any, cast
 
 from micro_agent.decoding.claims import Claim
-from micro_agent.decoding.markup.typed import typed
+from micro_agent.decoding.markup.typed import as_yaml, typed
 from micro_agent.decoding.page import Page
+from micro_agent.decoding.reading.labels import describes
 from micro_agent.decoding.repair.mending import Unreadable, mend
 from micro_agent.decoding.schema_types import JSON_TYPES
 from micro_agent.decoding.shapes import Shape, call_shapes
 
 _MAX_LINE = 4_000
 _MAX_LABELS = 40
+_MAX_BLOCK = 20_000
 _COMMAND = re.compile(
-    r"(?:```\w*\n)?[`/$>\s]{0,4}(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]+(?P<args>(?:--)?[A-Za-z_][^\n]*+)"
+    r"^[`/$>% \t]{0,6}(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]+(?P<args>(?:--)?[A-Za-z_][^\n]*?)"
+    r"`{0,3}[ \t]*$",
+    re.MULTILINE,
 )
 _PAIR = re.compile(
     r"(?:--(?P<option>\w[\w-]{0,63}+)[ =]|(?P<key>\w{1,64}+)=)"
     r"""(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)'|(?P<bare>[^\s"'`=,(){}\[\]]+))(?:,?[ \t]+|\Z)"""
 )
+_BULLET = r"[ \t>*#•-]{0,6}[`*]{0,3}"
 _LABEL = re.compile(
-    r"^[ \t>*#•-]{0,6}[^\W\d_][^\n:：=]{0,30}?[ \t*]{0,4}[:：][ \t*`]{0,4}"
-    r"(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t*`]{0,4}\n"
-    r"(?=[ \t>*•-]{0,6}[`*]{0,2}\w{1,64}[`*]{0,2}[ \t]?[:：=])",
+    rf"^{_BULLET}(?P<label>[^\W\d_][^\n:：=]{{0,30}}?[ \t*]{{0,4}}[:：][ \t*`]{{0,4}})?"
+    r"(?P<name>[A-Za-z_](?>(?:[\w.-]|\\_){0,127}))[ \t*`]{0,4}(?(label)[:：]?|[:：])[ \t*`]{0,4}\n",
     re.MULTILINE,
 )
+_PARTS = re.compile(rf"{_BULLET}(?P<label>[^\W\d_][^\n:：=]{{0,30}}?)[ \t*`]{{0,4}}[:：][ \t*`]{{0,4}}\n")
+"""The label above the arguments, whatever it says."""
 _ARGUMENT = re.compile(
-    r"[ \t>*•-]{0,6}[`*]{0,2}(?P<key>\w{1,64}+)[`*]{0,2}[ \t]{0,2}[:：=][ \t*]{0,3}(?P<value>[^\n]*+)\n?"
+    r"(?P<indent>[ \t>*•-]{0,12})[`*]{0,3}(?P<key>\w{1,64}+)[`*]{0,3}[ \t]{0,2}[:：=][ \t*]{0,3}(?P<value>[^\n]*+)\n?"
 )
+_BELOW = re.compile(r"(?:[ \t]*+\n)*(?P<indent>[ \t]*+)(?P<item>- )?[^\n]*+\n?")
+_BLOCK = re.compile(r"[|>][+-]?\s*")
 
 
 def read(page: Page) -> Iterator[Claim]:
-    """The calls in lines of labels and before objects, else the command that the whole text is."""
+    """The calls in lines of labels, before objects and in lines of commands."""
     if not page.offer.tools or page.cut_off:
         return
     yield from _labelled(page)
     yield from _before_objects(page)
-    if (command := _command(page)) is not None:
-        yield command
+    yield from _commands(page)
 
 
 def _labelled(page: Page) -> Iterator[Claim]:
-    """A label, a tool's name and lines of its arguments below it, whatever the label says."""
+    """A tool's name, a label before or a colon behind it, and lines of its arguments below."""
+    end = 0
     for label in islice(_LABEL.finditer(page.text), _MAX_LABELS):
-        name = label["name"] if page.offer.tool(label["name"]) else page.offer.resolve(label["name"])
-        if name is None:
+        said = label["name"].replace("\\", "")
+        name = said if page.offer.tool(said) else page.offer.resolve(said)
+        if name is None or label.start() < end:
             continue
-        args: dict[str, Any] = {}
-        at = label.end()
-        known = {key.casefold(): key for key in page.offer.properties(name)}
-        while (line := _ARGUMENT.match(page.text, at)) is not None and line["key"].casefold() in known:
-            key = known[line["key"].casefold()]
-            value = line["value"].strip()
-            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
-                value = value[1:-1]
-            args.setdefault(key, typed(value, page.offer.types(name, key), page.offer.allowance))
-            at = line.end()
-        if args:
-            yield Claim(label.start(), at, [Shape(name, args, "loose")], "labels")
+        args, end = _arguments(page, name, label.end())
+        if args and not describes(args):
+            yield Claim(label.start(), end, [Shape(name, args, "loose")], "labels")
+
+
+def _arguments(page: Page, name: str, at: int) -> tuple[dict[str, Any], int]:
+    """The arguments line by line, those of YAML below their key, and where they end."""
+    text, known = page.text, {key.casefold(): key for key in page.offer.properties(name)}
+    args: dict[str, Any] = {}
+    parts = _PARTS.match(text, at)
+    at = parts.end() if parts and parts["label"].casefold() not in known else at
+    while (line := _ARGUMENT.match(text, at)) is not None and line["key"].casefold() in known:
+        key, at = known[line["key"].casefold()], line.end()
+        said, wanted = _bare(line["value"].strip()), page.offer.types(name, key)
+        below = _below(text, at, len(line["indent"]))
+        if below > at and (not said or _BLOCK.fullmatch(said)):
+            value, at = as_yaml(f"{said}\n{indent(dedent(text[at:below]), '  ')}"), below
+        else:
+            value = typed(said, wanted, page.offer.allowance)
+        args.setdefault(key, value)
+    return args, at
+
+
+def _bare(value: str) -> str:
+    """A value without the quotes around all of it."""
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`"
+    return value[1:-1] if quoted else value
+
+
+def _below(text: str, at: int, indent: int) -> int:
+    """Where the lines end that are set in deeper than a key, or are the items below it."""
+    end = min(len(text), at + _MAX_BLOCK)
+    while at < end and (line := _BELOW.match(text, at)) is not None:
+        deeper = len(line["indent"]) > indent or (line["item"] and len(line["indent"]) == indent)
+        if not deeper or not line[0].strip():
+            break
+        at = line.end()
+    return at
 
 
 def _before_objects(page: Page) -> Iterator[Claim]:
@@ -104,23 +141,26 @@ def _named(page: Page, before: str) -> tuple[str | None, int]:
     return None, 0
 
 
-def _command(page: Page) -> Claim | None:
-    """The call, if all of the text is one line of a command and its arguments fit."""
-    text = page.text.strip().removesuffix("```").rstrip("` \n")
-    may = len(text) <= _MAX_LINE and ("=" in text or "--" in text)
-    line = _COMMAND.fullmatch(text) if may else None
-    name = page.offer.resolve(line["name"]) if line else None
-    if line is None or name is None:
-        return None
-    args: dict[str, object] = {}
+def _commands(page: Page) -> Iterator[Claim]:
+    """The lines that are a command of a tool and its arguments, and nothing else."""
+    if "=" not in page.text and "--" not in page.text:
+        return
+    for line in islice(_COMMAND.finditer(page.text), _MAX_LABELS):
+        name = page.offer.resolve(line["name"]) if len(line[0]) <= _MAX_LINE else None
+        args = _options(page, name, line["args"].strip()) if name is not None else None
+        if args is not None:
+            yield Claim(line.start(), line.end(), [Shape(line["name"], args, "explicit")], "command_line")
+
+
+def _options(page: Page, name: str, said: str) -> dict[str, Any] | None:
+    """The arguments in options or pairs; ``None`` where anything else is between them."""
+    args: dict[str, Any] = {}
     at, known = 0, page.offer.properties(name)
-    while pair := _PAIR.match(line["args"], at):
+    while pair := _PAIR.match(said, at):
         key = pair["key"] or pair["option"].replace("-", "_")
-        said = next(pair[kind] for kind in ("double", "single", "bare") if pair[kind] is not None)
+        value = next(pair[kind] for kind in ("double", "single", "bare") if pair[kind] is not None)
         if key not in known or key in args:
             return None
-        args[key] = typed(said, page.offer.types(name, key), page.offer.allowance)
+        args[key] = typed(value, page.offer.types(name, key), page.offer.allowance)
         at = pair.end()
-    if at < len(line["args"]):
-        return None
-    return Claim(0, len(page.text), [Shape(name, args, "explicit")], "command_line")
+    return args if at == len(said) else None

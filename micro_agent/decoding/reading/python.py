@@ -31,8 +31,12 @@ _TITLE = re.compile(
     re.MULTILINE,
 )
 _LISTED = re.compile(r"""["'`]?\s*,\s*["'`]?""")
+_ITEM = re.compile(r"^\s*\d{1,2}[.)]\s")
 _ESCAPED = re.compile(r"\\+([_*\[\]#`()])")
 _VALUE = re.compile(r"""=|[(,:]\s*+["'\[{\d]""")
+_WIDE = re.compile(rf"(?<![\w.-])(?P<name>{_NAME})[\"'`]?（(?P<inside>[^（）\n]{{0,2000}})）")
+_STRAIGHT = re.compile("[\"']")
+_NARROW = str.maketrans("，：＝“”‘’", ",:=\"\"''")
 _MAX_ANCHORS = 400
 _MAX_CALLS = 40
 
@@ -122,8 +126,27 @@ def _shapes(page: Page, anchor: re.Match[str], stop: int) -> tuple[list[Shape], 
 
 def read(page: Page) -> Iterator[Claim]:
     """The calls of tools anywhere in the text; at its beginning also of what is not a tool."""
-    if "(" not in page.text:
-        return
+    if "（" in page.text:
+        yield from _wide(page)
+    if "(" in page.text:
+        yield from _usual(page)
+
+
+def _wide(page: Page) -> Iterator[Claim]:
+    """The calls of tools with the full-width signs of Chinese and Japanese: ``f（city：“Rome”）``."""
+    for found in islice(_WIDE.finditer(page.text), _MAX_ANCHORS):
+        if page.offer.tools is None or tool_of(found["name"], page) is None:
+            continue
+        inside = found["inside"] if _STRAIGHT.search(found["inside"]) else found["inside"].translate(_NARROW)
+        claim = Claim(found.start(), found.end(), [Shape(found["name"], None, "explicit")], "pythonic")
+        try:
+            claim.shapes = python_shapes(f"{found['name']}({inside})", page)
+        except Unreadable as why:
+            claim.fault = str(why)
+        yield claim
+
+
+def _usual(page: Page) -> Iterator[Claim]:
     end, foreign, last = 0, None, None
     for anchor in islice(_ANCHOR.finditer(page.text), _MAX_ANCHORS):
         listed = last is not None and _LISTED.fullmatch(page.text, last.end, anchor.start())
@@ -222,8 +245,8 @@ def _is_whole(page: Page, anchor: re.Match[str], end: int) -> bool:
 
 
 def _is_line(text: str, claim: Claim) -> bool:
-    """Whether the call stands on a line of its own."""
-    before = text[text.rfind("\n", 0, claim.start) + 1 : claim.start]
+    """Whether the call stands on a line of its own, as an item with a number too."""
+    before = _ITEM.sub("", text[text.rfind("\n", 0, claim.start) + 1 : claim.start])
     end = text.find("\n", claim.end)
     after = text[claim.end : end if end >= 0 else len(text)]
     return not re.search(r"\w", before + after)

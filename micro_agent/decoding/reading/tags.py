@@ -27,6 +27,7 @@ _WORD = re.compile(r"\s{0,9}=?(?P<name>[A-Za-z_][\w.:-]{0,127}+)>?\s{0,9}")
 _BEFORE = re.compile(r"(?<![\w.:/-])=?(?P<name>[A-Za-z_][\w.:-]{0,127}+)>?\s{0,9}\Z")
 _NAME = re.compile(r"[\w.:-]{1,128}")
 _PLAIN = re.compile(r"(?!\.{3}|…)[^<>{}]{1,4000}")
+_GLUED = re.compile(r"(?:function|tool|call)(?:_call)?[_-](?=\w)", re.IGNORECASE)
 _CALL_NAMES = ("name", "tool_name", "function_name", "tool", "function")
 _IDENTITY = frozenset({"id", "type", "index", "call_id", "tool_call_id"})
 _ELEMENTS = NAMES | {"tool", "function"}
@@ -52,6 +53,8 @@ def _head(page: Page, mark: Mark) -> Head | None:
     if mark.name in CALLS:
         return _named_behind(page, mark) if mark.token or not mark.rest.strip() else _named_in_tag(page, mark)
     tool = next((name for name in page.offer.names or () if not mark.token and mark.names(name)), None)
+    if tool is None and (glued := _GLUED.match(mark.said)) and _is_tool(page, mark.said[glued.end() :]):
+        return Head(mark.said[glued.end() :], mark.start, mark.end, sure=True, closed=mark.empty)
     said = _attributes(mark.rest)
     if tool is None or (mark.rest.strip() and not said) or ((mark.empty or said) and not _is_line(page.text, mark)):
         return None

@@ -6,6 +6,7 @@ import pytest
 
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
+from tests.decoding.outcomes import reason
 
 Tools = Sequence[Tool]
 SEARCH = [ToolCall("search_code", {"pattern": "late is the hour", "max_results": 3})]
@@ -51,18 +52,26 @@ def test_a_sequence_of_calls_is_made_in_order(tools: Tools) -> None:
     "text",
     [
         '{"service": "delivery", "pattern": "x"}',
-        '{"service": "search_code", "city": "Rome"}',
-        '{"service": "search_code"}',
-        '{"examples": [{"calculator": {"expression": "1"}}]}',
-        '{"steps": [{"calculator": {"expression": "1"}}, {"paint": {}}]}',
-        '{"steps": [{"calculator": {"expression": "1"}}, "now"]}',
-        '{"steps": [{"calculator": {"colour": "red"}}]}',
         '{"steps": [], "pattern": 1}',
         '{"steps": []}',
     ],
 )
 def test_data_is_an_answer(text: str, tools: Tools) -> None:
     assert decode_text(text, tools) == Final(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"service": "search_code", "city": "Rome"}',
+        '{"service": "search_code"}',
+        '{"examples": [{"calculator": {"expression": "1"}}]}',
+        '{"steps": [{"calculator": {"expression": "1"}}, "now"]}',
+        '{"steps": [{"calculator": {"colour": "red"}}]}',
+    ],
+)
+def test_data_that_names_a_tool_is_asked_about(text: str, tools: Tools) -> None:
+    assert reason(text, tools) == "malformed"
 
 
 @pytest.mark.parametrize(
