@@ -18,6 +18,7 @@ _PROSE = re.compile(r"""[ \t]*+(?:```[ \t]*+)?\n\s*+[^\s"'{}\[\],:][^{}\[\]]*+""
 
 # The same where prose goes on with brackets: no key begins with a capital letter or has a word behind it.
 _THEN_PROSE = re.compile(r"[}\]][ \t]*+\n\s*+(?=[A-Z][\w ]{1,40}[:({\[]|\w+ \w)")
+_FENCE_END = re.compile(r"[\"'}\]]\s*\n[ \t]*```[ \t]*(?=\n|\Z)")
 _MAX_TRIES = 8
 _GOES_ON = re.compile(r"[\"']\s*+[}\]]\s*+\n")
 """In a text of an object that is not complete: it may have ended there."""
@@ -118,6 +119,9 @@ def _before_prose(text: str) -> tuple[str, str | None]:
     end = max(text.rfind("}"), text.rfind("]")) + 1
     if end and _PROSE.fullmatch(text, end):
         return text[:end], piece_at(text[:end], 0).missing
+    fence = _FENCE_END.search(text)
+    if fence is not None and (missing := piece_at(text[: fence.start() + 1], 0).missing):
+        return text[: fence.start() + 1], missing
     for bracket in islice(_THEN_PROSE.finditer(text), _MAX_TRIES):
         missing = piece_at(text[: bracket.start() + 1], 0).missing
         if missing:

@@ -18,7 +18,7 @@ from micro_agent.decoding.rows import CALLS, OPENS, RANKS
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 from micro_agent.decoding.wording import shorten
 
-_PLAIN = frozenset({"", "pythonic", "command_line", "named", "labels"})
+_PLAIN = frozenset({"", "pythonic", "command_line", "named"})
 """What is not markup: objects, calls in Python's syntax, a command line."""
 _WORD = re.compile(r"\w")
 _TAG = re.compile(r"</?[^<>\n]{1,80}>|[`'\"]")
@@ -53,9 +53,6 @@ _COINED = re.compile(r"[a-z][a-z0-9]*+[_.A-Z-]")
 _PARTNER = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
 _PRINTED = re.compile(r"print\((?:[A-Za-z_]\w*)?\)")
-_JOINED = re.compile(r"[ \t,;|&`]*+(?:[^\W\d_]{1,4}[ \t`]++)?")
-_MAX_JOINT = 12
-"""What may stand between two calls on a line, and a word such as "and" with it."""
 
 
 def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
@@ -63,8 +60,9 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     kept = _own(page, _apart(page, claims))
     around = bool(kept) and _WORD.search(outside(page, kept)) is not None
     quoted = [claim for claim in kept if is_quoted(page, claim, kept, around=around)]
-    told = [claim for claim in kept if claim not in quoted and not (around and _is_mention(page, claim, kept))]
+    told = [claim for claim in kept if claim not in quoted]
     settled = [(claim, found) for claim in told if (found := _settled(page, claim)) is not None]
+    settled = _meant(settled, around=around)
     calls = [(claim, found) for claim, found in settled if isinstance(found, ToolCalls)]
     if (wrong := _wrong(page, settled, bool(calls))) is not None:
         return wrong
@@ -120,14 +118,24 @@ def _takes(page: Page, text: str) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _is_mention(page: Page, claim: Claim, claims: Sequence[Claim]) -> bool:
-    """Whether a name with empty brackets stands in the midst of words, and not beside another call."""
-    if claim.dialect != "pythonic" or claim.sure or claim.fault or claim.unfinished:
-        return False
-    beside = (
-        (one.end, claim.start) if one.end <= claim.start else (claim.end, one.start) for one in claims if one.sure
-    )
-    return not any(_JOINED.fullmatch(page.text[end:start]) for end, start in beside if start - end <= _MAX_JOINT)
+def _meant(settled: list[tuple[Claim, Decision]], *, around: bool) -> list[tuple[Claim, Decision]]:
+    """The claims without those that only speak of a tool, where words stand around.
+
+    A name with empty brackets is spoken of unless another call stands there, and so is what is told of a tool that is
+    called elsewhere in the text.
+    """
+    told = [claim for claim, _ in settled if claim.dialect == "named" and all(one.strength == "loose" for one in claim.shapes)]
+    sure = [found for claim, found in settled if claim.sure and claim not in told and isinstance(found, ToolCalls)]
+    called = {call.name for found in sure for call in found.calls}
+
+    def counts(claim: Claim, found: Decision) -> bool:
+        mention = around and claim.dialect == "pythonic" and not (claim.sure or claim.fault or claim.unfinished)
+        if not mention and claim not in told:
+            return True
+        alike = isinstance(found, ToolCalls) and called.isdisjoint(call.name for call in found.calls)
+        return alike and (bool(called) or not mention)
+
+    return [(claim, found) for claim, found in settled if counts(claim, found)]
 
 
 def _apart(page: Page, claims: Iterable[Claim]) -> list[Claim]:
@@ -138,11 +146,16 @@ def _apart(page: Page, claims: Iterable[Claim]) -> list[Claim]:
             told = kept[-1]
             lost = told.fault is not None and not _is_markup(told) and _is_markup(claim)  # braces around markup
             whole = not told.fault and any(page.offer.resolve(shape.name) for shape in told.shapes)
-            if (lost or not (told.sure or whole)) and claim.sure and not claim.fault:
+            again = told.fault and told.dialect == "react" and _tools(page, claim) & _tools(page, told)
+            if (lost or again or not (told.sure or whole)) and claim.sure and not claim.fault:
                 kept[-1] = claim
             continue
         kept.append(claim)
     return kept
+
+
+def _tools(page: Page, claim: Claim) -> set[str]:
+    return {name for shape in claim.shapes if page.offer.tools and (name := page.offer.resolve(shape.name))}
 
 
 def _own(page: Page, claims: list[Claim]) -> list[Claim]:

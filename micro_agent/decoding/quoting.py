@@ -16,10 +16,12 @@ _HOLE = re.compile(r"[:=(,\[]\s?(\.{3}|…|<[^<>\n]{1,60}>|\{[\w .-]{1,60}\})(?=
 _STATEMENT = re.compile(
     r"[ \t]*+(?:(?:async[ ])?def[ ]\w|class[ ]\w|import[ ]\w|from[ ][\w.]+[ ]import\b|assert\b|@\w|raise[ ]\w"
     r"|(?:async[ ])?for[ ][\w, ()]+[ ]in\b|(?:el)?if[ ][^\n]*:[ \t]*(?:#|$)|else[ ]?:|while[ ][^\n]*:|with[ ][^\n]*:"
-    r"|try[ ]?:|except\b[^\n]*:|const[ ]|let[ ]\w+[ ]?=|var[ ]\w+[ ]?=|function[ ]\w+[ ]?\()"
+    r"|try[ ]?:|except\b[^\n]*:|function[ ]\w+[ ]?\()"
 )
 _CODE = re.compile(rf"{_STATEMENT.pattern}|[ \t]+\S|#|[A-Za-z_][\w.]*(?:[ ]?:[ ]?\w+)?[ ]?(?:=|\()|[\])}}]")
-_ASSIGNED = re.compile(r"[ \t]*+(?P<name>[A-Za-z_]\w{0,40})(?:[ ]?:[ ]?\w+)?[ ]?=[ ]?\Z")
+_ASSIGNED = re.compile(
+    r"[ \t]*+(?:(?:const|let|var)[ ])?(?P<name>[A-Za-z_]\w{0,40})(?:[ ]?:[ ]?\w+)?[ ]?=[ ]?(?:await[ ])?\Z"
+)
 _LOGGED = re.compile(
     r"[ \t]*+[\[(]?(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?\b|\d\d/\d\d/\d{2,4})"
     r"|[ \t]*+(?:>>>[ ]|In \[\d+\]:)"
@@ -29,7 +31,9 @@ _WRITTEN = re.compile(r"[\s\"'`]{0,9}(?P<name>(?>(?:[\w.-]|\\_)+))")
 _HEADERS = frozenset({"channel", "constrain", "start", "im_start", "start_header_id", "start_of_turn"})
 _HEADER = re.compile(r"\s{0,9}\w{1,20}")
 _THOUGHTS = frozenset({"think", "thinking", "thought", "reasoning"})
-_RECEIVER = frozenset({"functions", "function", "tools", "tool", "default_api", "api", "functions_api"})
+_RECEIVER = frozenset({
+    "functions", "function", "tools", "tool", "default_api", "api", "functions_api", "self", "this", "agent",
+})  # fmt: skip
 _PAIRS = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 
 

@@ -93,7 +93,7 @@ ROWS: Final = (
 RANKS: Final = {dialect: rank for rank, dialect in enumerate((
     "gemma", "flags", "argument_blocks", "argument_pairs", "xml_parameters", "xml_elements",
     *(row.dialect for row in ROWS), "hermes", "tag_lines", "code", "chatglm",
-    "react", "", "pythonic", "named", "labels", "command_line",
+    "react", "", "pythonic", "command_line", "named",
 ))}  # fmt: skip
 """Of two claims at one place that of the lower rank counts. What says more of its form than one mark comes first; an
 object and calls in Python come last."""

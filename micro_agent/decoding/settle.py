@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
-from micro_agent.decoding.keys import ARGUMENTS, NEAR_ARGUMENTS, plain
+from micro_agent.decoding.keys import ARGUMENTS, BESIDE, NEAR_ARGUMENTS, plain
 from micro_agent.decoding.markup.plain_input import only_text
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.reading.tag_arguments import tagged_arguments
@@ -99,6 +99,10 @@ def _described(name: str, schema: dict[str, Any], offer: Offer) -> ToolCalls | _
 
 def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
     """The arguments as they stand there; a text as an input is the only argument where the tool has one such."""
+    if shape.strength in ("named", "loose", "bare") and isinstance(shape.args, dict):  # the arguments stand beside the name, with an id of the call
+        known = offer.properties(name)
+        beside = cast("dict[str, Any]", shape.args)
+        return {key: value for key, value in beside.items() if key in known or plain(key) not in BESIDE}
     key = only_text(offer, name) if shape.said and not shape.args.lstrip().startswith(("{", '"{')) else None
     return shape.args if key is None or not shape.args.strip() else {key: shape.args}
 

@@ -151,8 +151,8 @@ class _Reading:
         name = value[named[0]]
         if arguments is not None:
             return [_called(name, value[arguments], near=True)]
-        beside = {key: one for key, one in value.items() if key != named[0] and plain(key) not in BESIDE | THOUGHTS}
-        return [Shape(name, beside, "loose")] if beside else None
+        beside = {key: one for key, one in value.items() if key != named[0] and plain(key) not in THOUGHTS}
+        return [Shape(name, beside, "loose")] if beside.keys() - BESIDE else None
 
     def _sequence(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
         """``{"steps": [{"click": {…}}, …]}``: calls by name alone in a list, and nothing but a thought beside it."""
@@ -215,11 +215,11 @@ def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
         return _called(name, value[arguments], near=True)
     if key in NEAR_NAMES:
         return None
-    rest = {given: value[given] for plainly, given in rest_keys.items() if plainly not in BESIDE | THOUGHTS}
+    rest = {given: value[given] for plainly, given in rest_keys.items() if plainly not in THOUGHTS}
     rest = {given: value[given] for given in value if given in rest and given not in FINAL_KEYS}
     if key in ("tool", "toolname", "functionname", "selectedtool"):
         return Shape(name, rest, "named")
-    return Shape(name, rest, "loose" if rest else "bare")
+    return Shape(name, rest, "loose" if rest.keys() - BESIDE else "bare")
 
 
 def _given(value: dict[str, Any], keys: dict[str, str]) -> Any:

@@ -159,6 +159,8 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
             yield "double_encoding", bare
     if ("&lt;" in text and "<" not in text) or ("&quot;" in text and '"' not in text):
         yield "html", html.unescape(text)
+    if "｛" in text:
+        yield "full_width", text.translate(_NARROW)
     if "[>[" in text:
         yield "tags", _SENTINEL.sub("", text)
     if "invoke name=" in text and "<invoke" not in text:
@@ -169,6 +171,7 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
         yield "double_encoding", text.replace('\\"', '"')
 
 
+_NARROW = str.maketrans("｛｝［］", "{}[]")
 # MiniMax' tokens before each tag, and its tags without their brackets.
 _SENTINEL = re.compile(r"\]<\]\w{1,20}\[>\[(?=\s?<)")
 _BARE_TAG = re.compile(

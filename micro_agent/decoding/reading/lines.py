@@ -1,92 +1,194 @@
-"""A name and its arguments in lines: a command, labels in any language, YAML, a name and an object.
+"""The name of a tool and its arguments somewhere behind it: an object, lines, pairs, a table, options.
 
-    get_weather city="Rome" days=3        --- CALL --- nc://get_weather {"city": "Rome"}
-    $ get_weather --city Rome             Outil : get_weather         - name: get_weather      get_weather:
-                                          city : Rome                   arguments:               city: Rome
-                                                                          city: Rome
+    get_weather city="Rome" days=3        --- CALL --- nc://get_weather {"city": "Rome"}     get_weather → city: Rome
+    $ get_weather --city Rome             Outil : get_weather         - name: get_weather    | tool        | city |
+                                          city : Rome                   arguments:           |-------------|------|
+                                                                          city: Rome         | get_weather | Rome |
 
-A call only of a tool that there is, with arguments of its own and nothing else in their place.
+A call only of a tool that there is, with arguments of its own that fit and nothing else in their place. No label is
+known by its wording: what says that it is one is the name before and the names of the arguments.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 from textwrap import dedent, indent
 from typing import Any, cast
 
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.markup.typed import as_yaml, typed
 from micro_agent.decoding.page import Page
+from micro_agent.decoding.pythonic.calls import extent
+from micro_agent.decoding.pythonic.positional import python_shapes
 from micro_agent.decoding.reading.labels import describes
 from micro_agent.decoding.repair.mending import Unreadable, mend
-from micro_agent.decoding.schema_types import JSON_TYPES
+from micro_agent.decoding.rows import STOPS
 from micro_agent.decoding.shapes import Shape, call_shapes
 
 _MAX_LINE = 4_000
-_MAX_LABELS = 40
+_MAX_GROUPS = 40
+_MAX_KEYS = 400
 _MAX_BLOCK = 20_000
+_MAX_NAMES = 200
+_REACH = 300
+"""Characters before the arguments in which the name is looked for."""
 _COMMAND = re.compile(
     r"^[`/$>% \t]{0,6}(?P<name>[A-Za-z_][\w.-]{0,127}+)[ \t]+(?P<args>(?:--)?[A-Za-z_][^\n]*?)"
     r"`{0,3}[ \t]*$",
     re.MULTILINE,
 )
-_PAIR = re.compile(
+_OPTION = re.compile(
     r"(?:--(?P<option>\w[\w-]{0,63}+)[ =]|(?P<key>\w{1,64}+)=)"
     r"""(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)'|(?P<bare>[^\s"'`=,(){}\[\]]+))(?:,?[ \t]+|\Z)"""
 )
-_BULLET = r"[ \t>*#•-]{0,6}[`*]{0,3}"
-_LABEL = re.compile(
-    rf"^{_BULLET}(?P<label>[^\W\d_][^\n:：=]{{0,30}}?[ \t*]{{0,4}}[:：][ \t*`]{{0,4}})?"
-    r"(?P<name>[A-Za-z_](?>(?:[\w.-]|\\_){0,127}))[ \t*`]{0,4}(?(label)[:：]?|[:：])[ \t*`]{0,4}\n",
-    re.MULTILINE,
+_KEY = re.compile(r"(?<![A-Za-z0-9_])(?P<key>[^\W\d]\w{0,63}+)[\"'`*]{0,3}[ \t]{0,2}[:：=](?![:/=])")
+_LINE = re.compile(
+    r"(?P<indent>[ \t>*#•+-]{0,12})[`*\"']{0,3}(?P<key>\w{1,64}+)[`*\"']{0,3}[ \t]{0,2}[:：=][ \t*]{0,3}(?P<value>[^\n]*+)\n?"
 )
-_PARTS = re.compile(rf"{_BULLET}(?P<label>[^\W\d_][^\n:：=]{{0,30}}?)[ \t*`]{{0,4}}[:：][ \t*`]{{0,4}}\n")
-"""The label above the arguments, whatever it says."""
-_ARGUMENT = re.compile(
-    r"(?P<indent>[ \t>*•-]{0,12})[`*]{0,3}(?P<key>\w{1,64}+)[`*]{0,3}[ \t]{0,2}[:：=][ \t*]{0,3}(?P<value>[^\n]*+)\n?"
-)
+_PAIR = re.compile(r"[\s,;*`]*(?P<key>\w{1,64}+)[`*\"']{0,3}[ \t]{0,2}[:：=][ \t*]{0,3}")
+_NEXT = re.compile(r"(?:[,;，；]|\band\b)?[ \t]*(?=[`*\"']{0,3}(?P<key>\w{1,64})[`*\"']{0,3}[ \t]{0,2}[:：=])")
 _BELOW = re.compile(r"(?:[ \t]*+\n)*(?P<indent>[ \t]*+)(?P<item>- )?[^\n]*+\n?")
 _BLOCK = re.compile(r"[|>][+-]?\s*")
+_ROW = re.compile(r"^[ \t]*\|(?P<cells>[^\n]*\|)[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"[\s|:-]+")
+_SENTENCE = re.compile(r"[.!?]\s+\S|[。！？]|\n[ \t]*\n[^\n]*\n[ \t]*\n|```[ \t]*\n[^\n]*\S[^\n]*\n")
+"""What ends what is said of a tool: no arguments of it stand behind that."""
+_OPENED = re.compile(r"[\"'`*]*\s?[({<\[]")
+_PARTS = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
+_start = attrgetter("start")
+_SIGNS = "\"'`* \t,;。.）)"
 
 
 def read(page: Page) -> Iterator[Claim]:
-    """The calls in lines of labels, before objects and in lines of commands."""
+    """The calls before objects, before lines and pairs of arguments, in tables and in lines of commands."""
     if not page.offer.tools or page.cut_off:
         return
-    yield from _labelled(page)
-    yield from _before_objects(page)
+    mention = _mention(tuple(page.offer.names or ())[:_MAX_NAMES])
+    taken = [found for found in _before_objects(page, mention)]
+    taken += _before_keys(page, mention, taken)
+    yield from taken
+    yield from _tables(page, mention)
     yield from _commands(page)
 
 
-def _labelled(page: Page) -> Iterator[Claim]:
-    """A tool's name, a label before or a colon behind it, and lines of its arguments below."""
-    end = 0
-    for label in islice(_LABEL.finditer(page.text), _MAX_LABELS):
-        said = label["name"].replace("\\", "")
-        name = said if page.offer.tool(said) else page.offer.resolve(said)
-        if name is None or label.start() < end:
+@lru_cache(maxsize=64)
+def _mention(names: tuple[str, ...]) -> re.Pattern[str]:
+    """The names of tools in any case, with any sign or blank between their words."""
+    spelled = [r"[\s_.\\-]{0,2}".join(map(re.escape, _PARTS.split(name))) for name in sorted(names, key=len, reverse=True)]
+    return re.compile(rf"(?<![A-Za-z0-9_.-])(?:{'|'.join(spelled)})(?![A-Za-z0-9_-])", re.IGNORECASE)
+
+
+def _named(page: Page, mention: re.Pattern[str], at: int) -> tuple[str, int, int] | None:
+    """The tool that is named last before a place, and where from and to; ``None`` where a sentence ends between."""
+    reach = max(0, at - _REACH)
+    found = None
+    for found in mention.finditer(page.text, reach, at):
+        pass
+    name = page.offer.resolve(found[0].replace("\\", "")) if found else None
+    if found is None or name is None or _SENTENCE.search(page.text, found.end(), at):
+        return None
+    if any(page.inside(mark) == found.start() for mark in page.marks if not mark.closing and mark.name in STOPS):
+        return None  # inside markup, which has readers of its own
+    return name, *found.span()
+
+
+def _before_objects(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
+    """An object of a tool's arguments with that tool's name before it."""
+    for piece in page.data.pieces[:_MAX_GROUPS]:
+        if not piece.closed or not piece.text.startswith("{"):
             continue
-        args, end = _arguments(page, name, label.end())
+        if (named := _named(page, mention, piece.start)) is None:
+            continue
+        try:
+            args, repairs = mend(piece.text, page.offer.allowance, guess=False)
+        except Unreadable:
+            continue
+        given = cast("dict[str, Any]", args)
+        if given and given.keys() <= page.offer.properties(named[0]) and not call_shapes(given) and not describes(given):
+            yield Claim(named[1], piece.end, [Shape(named[0], given, "explicit")], "named", repairs=repairs)
+
+
+def _before_keys(page: Page, mention: re.Pattern[str], taken: list[Claim]) -> list[Claim]:
+    """Lines or pairs of a tool's arguments with that tool's name before them."""
+    keys = {key.casefold() for name in page.offer.names or () for key in page.offer.properties(name)}
+    marks = page.every_mark
+    claims: list[Claim] = []
+    end = 0
+    for found in islice(_KEY.finditer(page.text), _MAX_KEYS):
+        at = found.start("key")
+        if at < end or found["key"].casefold() not in keys or any(one.start <= at < one.end for one in taken):
+            continue
+        inner = bisect_left(marks, at, key=_start)  # the attribute of a tag
+        if any(one.start <= at < one.end for one in (*page.data.pieces, *marks[max(0, inner - 1) : inner])):
+            continue
+        named = _named(page, mention, at)
+        if named is None or any(claim.start <= named[1] < claim.end for claim in claims):
+            continue
+        if (opened := _OPENED.match(page.text, named[2])) is not None:
+            claims += _spaced(page, named, opened.end() - 1)
+            continue
+        line = page.text.rfind("\n", 0, at) + 1
+        begins = _LINE.match(page.text, line) if line > named[1] else None
+        alone = begins is not None and begins.start("key") == at
+        args, stop = _lines(page, named[0], line) if alone else _pairs(page, named[0], at)
+        end = stop
         if args and not describes(args):
-            yield Claim(label.start(), end, [Shape(name, args, "loose")], "labels")
+            claims.append(Claim(named[1], stop, [Shape(named[0], args, "loose")], "named"))
+    return claims
 
 
-def _arguments(page: Page, name: str, at: int) -> tuple[dict[str, Any], int]:
+def _spaced(page: Page, named: tuple[str, int, int], at: int) -> list[Claim]:
+    """``Get Weather(city="Rome")``, where the name is not one of Python's."""
+    stop = extent(page.text, at) if " " in page.text[named[1] : named[2]] and page.text[at] == "(" else None
+    if stop is not None:
+        with suppress(Unreadable):
+            return [Claim(named[1], stop, python_shapes(f"f{page.text[at:stop]}", page, named=named[0]), "named")]
+    return []
+
+
+def _lines(page: Page, name: str, at: int) -> tuple[dict[str, Any], int]:
     """The arguments line by line, those of YAML below their key, and where they end."""
     text, known = page.text, {key.casefold(): key for key in page.offer.properties(name)}
     args: dict[str, Any] = {}
-    parts = _PARTS.match(text, at)
-    at = parts.end() if parts and parts["label"].casefold() not in known else at
-    while (line := _ARGUMENT.match(text, at)) is not None and line["key"].casefold() in known:
+    while (line := _LINE.match(text, at)) is not None and line["key"].casefold() in known:
         key, at = known[line["key"].casefold()], line.end()
-        said, wanted = _bare(line["value"].strip()), page.offer.types(name, key)
+        said = _bare(line["value"].strip())
         below = _below(text, at, len(line["indent"]))
         if below > at and (not said or _BLOCK.fullmatch(said)):
             value, at = as_yaml(f"{said}\n{indent(dedent(text[at:below]), '  ')}"), below
         else:
-            value = typed(said, wanted, page.offer.allowance)
+            value = typed(said, page.offer.types(name, key), page.offer.allowance)
         args.setdefault(key, value)
     return args, at
+
+
+def _pairs(page: Page, name: str, at: int) -> tuple[dict[str, Any], int]:
+    """The arguments in ``city: Rome, days=3`` up to the end of the line, and where they end."""
+    known = {key.casefold(): key for key in page.offer.properties(name)}
+    stop = page.text.find("\n", at)
+    stop = stop if stop >= 0 else len(page.text)
+    args: dict[str, Any] = {}
+    while (pair := _PAIR.match(page.text, at, stop)) is not None and pair["key"].casefold() in known:
+        key = known[pair["key"].casefold()]
+        following = (one for one in _NEXT.finditer(page.text, pair.end(), stop) if one["key"].casefold() in known)
+        end = next((one.start() for one in following), stop)
+        said = _bare(page.text[pair.end() : end].strip(_SIGNS[2:]))
+        loose = pair[0].rstrip(" *\t").endswith("=") and " " in said and said == page.text[pair.end() : end].strip(_SIGNS[2:])
+        if key in args or not said or loose or not _is_whole(said):
+            return {}, stop
+        args[key] = typed(said, page.offer.types(name, key), page.offer.allowance)
+        at = end
+    return args, at
+
+
+def _is_whole(value: str) -> bool:
+    """Whether no bracket and no quote in a value has its partner somewhere else."""
+    brackets = all(value.count(opening) == value.count(closing) for opening, closing in ("()", "[]", "{}"))
+    return brackets and value.count('"') % 2 == 0 and value[:1] not in ("'", "`") and value[-1:] not in ("'", "`")
 
 
 def _bare(value: str) -> str:
@@ -106,46 +208,31 @@ def _below(text: str, at: int, indent: int) -> int:
     return at
 
 
-def _before_objects(page: Page) -> Iterator[Claim]:
-    """An object of a tool's arguments with that tool's name before it and nothing but signs and few words between."""
-    for piece in page.data.pieces[:_MAX_LABELS]:
-        if not piece.closed or not piece.text.startswith("{"):
-            continue
-        reach = max(0, piece.start - 200)
-        before = page.text[reach : piece.start]
-        name, at = _named(page, before)
-        if name is None:
-            continue
-        try:
-            args, repairs = mend(piece.text, page.offer.allowance, guess=False)
-        except Unreadable:
-            continue
-        given = cast("dict[str, Any]", args)
-        typed_only = any(value in JSON_TYPES.values() for value in given.values() if isinstance(value, str))
-        if given and given.keys() <= page.offer.properties(name) and not call_shapes(given) and not typed_only:
-            yield Claim(reach + at, piece.end, [Shape(name, given, "explicit")], "named", repairs=repairs)
-
-
-_WORDS = re.compile(r"[A-Za-z_](?>(?:[\w.-]|\\_){0,63})")
-
-
-def _named(page: Page, before: str) -> tuple[str | None, int]:
-    """The tool that is named last before an object, where at most six short words stand between them."""
-    words = list(_WORDS.finditer(before))[-8:]
-    for word in reversed(words):
-        name = word[0].replace("\\", "")
-        if page.offer.tool(name) is not None:
-            between = before[word.end() :]
-            plain = not re.search(r"[.!?]\s+\S|\n\s*\n\s*\S", between)
-            return (name, word.start()) if plain else (None, 0)
-    return None, 0
+def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
+    """A table of arguments and values behind a name, or with the names of arguments above and the tool in a row."""
+    rows = [(row, [_bare(cell.strip(" \t*")) for cell in row["cells"].split("|")[:-1]]) for row in islice(_ROW.finditer(page.text), _MAX_KEYS)]
+    rows = [(row, cells) for row, cells in rows if not _RULE.fullmatch(row["cells"])]
+    pairs = [(row, cells) for row, cells in rows if len(cells) == 2]
+    named = _named(page, mention, pairs[0][0].start()) if pairs else None
+    if named is not None:
+        known = page.offer.properties(named[0])
+        args = {key: typed(value, page.offer.types(named[0], key), page.offer.allowance) for _, (key, value) in pairs if key in known}
+        if len(args) >= len(pairs) - 1:
+            yield Claim(named[1], pairs[-1][0].end(), [Shape(named[0], args, "loose")], "named")
+    for row, cells in rows[1:]:
+        tool = next((name for cell in cells if mention.fullmatch(cell) and (name := page.offer.resolve(cell))), None)
+        known = page.offer.properties(tool or "")
+        above = zip(rows[0][1], cells, strict=False)
+        args = {key: typed(value, page.offer.types(tool or "", key), page.offer.allowance) for key, value in above if key in known and value}
+        if tool is not None and args:
+            yield Claim(row.start(), row.end(), [Shape(tool, args, "loose")], "named")
 
 
 def _commands(page: Page) -> Iterator[Claim]:
     """The lines that are a command of a tool and its arguments, and nothing else."""
     if "=" not in page.text and "--" not in page.text:
         return
-    for line in islice(_COMMAND.finditer(page.text), _MAX_LABELS):
+    for line in islice(_COMMAND.finditer(page.text), _MAX_GROUPS):
         name = page.offer.resolve(line["name"]) if len(line[0]) <= _MAX_LINE else None
         args = _options(page, name, line["args"].strip()) if name is not None else None
         if args is not None:
@@ -156,7 +243,7 @@ def _options(page: Page, name: str, said: str) -> dict[str, Any] | None:
     """The arguments in options or pairs; ``None`` where anything else is between them."""
     args: dict[str, Any] = {}
     at, known = 0, page.offer.properties(name)
-    while pair := _PAIR.match(said, at):
+    while pair := _OPTION.match(said, at):
         key = pair["key"] or pair["option"].replace("-", "_")
         value = next(pair[kind] for kind in ("double", "single", "bare") if pair[kind] is not None)
         if key not in known or key in args:

@@ -31,7 +31,7 @@ _TITLE = re.compile(
     re.MULTILINE,
 )
 _LISTED = re.compile(r"""["'`]?\s*,\s*["'`]?""")
-_ITEM = re.compile(r"^\s*\d{1,2}[.)]\s")
+_ITEM = re.compile(rf"^\s*(?:\d{{1,2}}[.)]\s+)?(?:{_WRAPPER}\s?)*")
 _ESCAPED = re.compile(r"\\+([_*\[\]#`()])")
 _VALUE = re.compile(r"""=|[(,:]\s*+["'\[{\d]""")
 _WIDE = re.compile(rf"(?<![\w.-])(?P<name>{_NAME})[\"'`]?（(?P<inside>[^（）\n]{{0,2000}})）")
@@ -245,7 +245,7 @@ def _is_whole(page: Page, anchor: re.Match[str], end: int) -> bool:
 
 
 def _is_line(text: str, claim: Claim) -> bool:
-    """Whether the call stands on a line of its own, as an item with a number too."""
+    """Whether the call stands on a line of its own, printed or an item with a number too."""
     before = _ITEM.sub("", text[text.rfind("\n", 0, claim.start) + 1 : claim.start])
     end = text.find("\n", claim.end)
     after = text[claim.end : end if end >= 0 else len(text)]
