@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the nursery's children import the same modules in a process of theirs
 
+import decoding_before
 import lives
 from nursery import Nursery
 from tally import Tally, table
@@ -68,4 +69,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if any(found):
         terminalreporter.section("durability")
         for line in table(found):
+            terminalreporter.write_line(line)
+    seen = [value for report in reports for name, value in report.user_properties if name == decoding_before.PROPERTY]
+    if seen:
+        terminalreporter.section(f"decisions that differ from those of {decoding_before.BEFORE}")
+        for line in decoding_before.table(seen):
             terminalreporter.write_line(line)

@@ -85,10 +85,13 @@ DIALECTS: tuple[Callable[[str, Args], str], ...] = (
 )
 
 
+def described() -> list[Args]:
+    return json.loads((OUTPUTS / "tools.json").read_text("utf-8"))
+
+
 @cache
 def tools() -> Sequence[Tool]:
-    described = json.loads((OUTPUTS / "tools.json").read_text("utf-8"))
-    return [Tool(d["name"], d["description"], d["parameters"], print) for d in described]
+    return [Tool(d["name"], d["description"], d["parameters"], print) for d in described()]
 
 
 def seeds() -> list[str]:

@@ -5,6 +5,7 @@ new lines of the decoder joins them. ``TORTURE_MINUTES`` (default 2) is the proc
 inputs follow from the seed of the test; a finding is shrunk, printed, and saved whole under the test's ``tmp_path``.
 """
 
+import json
 import os
 import re
 import sys
@@ -18,8 +19,9 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from decoding_before import BEFORE, PROPERTY, Differences, before_at, is_prose
 from decoding_claims import not_held
-from decoding_mutations import calls_meant, labelled, mutated, seeds, tools
+from decoding_mutations import calls_meant, described, labelled, mutated, seeds, tools
 
 import micro_agent.decoding
 from micro_agent.decoding import ModelReply, RawCall, ToolCall, ToolCalls, decode
@@ -160,13 +162,71 @@ def test_a_text_holds_the_calls_that_it_means_and_no_others() -> None:
         assert str(not_held(text, ToolCalls([ToolCall(name, args)]), tools())).startswith(what)
 
 
+STUB = """
+from dataclasses import dataclass
+@dataclass
+class ModelReply: text: str; finish_reason: object
+@dataclass
+class Final: answer: str
+class Decision: pass
+class ToolCalls: pass
+def decode(reply, tools, coerce): return Final(reply.text)
+"""
+WRITES = '{"name": "write_file", "arguments": {"path": "a.md", "content": "Then all is well again."}}'
+
+
+def test_what_two_decoders_do_differently_is_told(tmp_path: Path) -> None:
+    (tmp_path / "micro_agent" / "decoding").mkdir(parents=True)
+    (tmp_path / "micro_agent" / "__init__.py").touch()
+    (tmp_path / "micro_agent" / "decoding" / "__init__.py").write_text(STUB)
+    with before_at(str(tmp_path), tmp_path, described()) as before:
+        seen = Differences(before)
+        for text in ("No call \ud800.", WRITES, f"I write it down: {WRITES}", "<tool_call>{}</tool_call>"):
+            seen.see(text, None, tools())
+        seen.settle()
+    told = {"an effect": "only new reads (alone, an effect), old answer", "asked": "old answer, new asked (malformed)"}
+    inside = "only new reads (embedded, an effect), old answer"
+    assert seen.counted == {"texts": 4, told["an effect"]: 1, inside: 1, told["asked"]: 1}
+    assert not seen.harms
+    seen.write(tmp_path / "differences.txt")
+    assert inside in (tmp_path / "differences.txt").read_text("utf-8")
+    with pytest.raises(ValueError, match="neither a folder nor a revision"), before_at("no-such", tmp_path, []):
+        pass
+
+
+def test_words_around_a_call_are_prose() -> None:
+    call = ToolCalls([ToolCall("write_file", {"path": "a.md", "content": "Then all is well again."})])
+    around = [
+        WRITES, f"<tool_call>\n{WRITES}\n</tool_call>", f"<think>I have to write it.</think>{WRITES}",
+        f"Thought: so\nAction: write_file\nAction Input: {WRITES}", f"```json\n{WRITES}\n```", json.dumps(WRITES),
+    ]  # fmt: skip
+    assert not [text for text in around if is_prose(text, call)]
+    assert is_prose(f"I write it down: {WRITES}", call)
+    assert is_prose(f"<tool_call>\n{WRITES}\n</tool_call>\nThis saves the file.", call)
+
+
+@pytest.fixture
+def differences(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iterator[Differences | None]:
+    """What is compared with the decoder of ``MICRO_AGENT_BEFORE``; ``None`` without one."""
+    if BEFORE is None:
+        yield None
+        return
+    with before_at(BEFORE, tmp_path / "before", described()) as before:
+        seen = Differences(before)
+        record_property(PROPERTY, seen.counted)  # it goes with the test's report, as the tally does
+        yield seen
+        seen.write(tmp_path / "differences.txt")
+
+
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_mutated_reply_breaks_the_decoder(seed: int, tmp_path: Path) -> None:
+def test_no_mutated_reply_breaks_the_decoder(seed: int, tmp_path: Path, differences: Differences | None) -> None:
     random, begun, count = Random(seed), time.process_time(), 0
     found: dict[str, str] = {}
     for count, given in enumerate(inputs(random)):
         if time.process_time() - begun > SECONDS:
             break
+        if differences is not None and given.tools:
+            differences.see(given.text, given.finish, given.tools)
         kind = finding(given)
         if kind is not None and kind not in found:
             (tmp_path / f"finding-{len(found)}.txt").write_text(given.text, "utf-8", "surrogatepass")
@@ -175,6 +235,10 @@ def test_no_mutated_reply_breaks_the_decoder(seed: int, tmp_path: Path) -> None:
     print(f"\nseed {seed}: {count} inputs, {len(found)} findings")  # noqa: T201
     report = "\n".join(f"{kind}: {what}" for kind, what in found.items())
     assert not found, f"seed {seed}, whole inputs in {tmp_path}:\n{report}"
+    if differences is not None:
+        differences.settle()
+        told = "\n".join(short(text) for text in differences.harms[:10])
+        assert not differences.harms, f"{len(differences.harms)} effects in prose that only this decoder runs:\n{told}"
 
 
 def short(text: str | None) -> str:
