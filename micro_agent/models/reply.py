@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast
 
-from dspy import LMProviderError
+from dspy import LMError, LMProviderError
 from dspy.lm15 import (
     DataPart,
     Message,
@@ -21,6 +21,7 @@ from dspy.lm15 import (
 from micro_agent.decoding.decision import ModelReply, RawCall
 from micro_agent.models.bodies import counted, ollama_reply, openai_reply, reply_from_failure
 from micro_agent.models.failures import MAX_BODY_CHARS, Refusal, marked, one_line, refused
+from micro_agent.models.web_page import page_error
 
 __all__ = [
     "answered_by", "body_of", "ollama_reply", "openai_reply", "reply_from_failure", "reply_of", "response_of",
@@ -98,6 +99,7 @@ def body_of(raw: bytes, sent: Refusal) -> dict[str, Any]:
     Raises:
         LMError: An error stands in it, or the status is one; what kind, `refused` decides.
         LMProviderError: It is not a JSON object; ``body`` has it, bounded.
+        LMServerError: It is a web page.
     """
     text = raw.decode(errors="replace")
     if sent.status >= 300:
@@ -114,8 +116,10 @@ def body_of(raw: bytes, sent: Refusal) -> dict[str, Any]:
     return body
 
 
-def unreadable(text: str, sent: Refusal) -> LMProviderError:
+def unreadable(text: str, sent: Refusal) -> LMError:
     """The error of a reply that is not the JSON it should be."""
+    if page := page_error(text, sent):
+        return page
     told = (
         f"{sent.url} sent no JSON object but {one_line(text, 100)!r}: check that the base URL is that of a model's API"
     )

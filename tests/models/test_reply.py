@@ -290,7 +290,7 @@ def test_a_body_is_read_with_what_json_does_not_allow() -> None:
     assert body_of('{"a": "\\ud83d\\ude00é"}'.encode(), SENT) == {"a": "😀é"}
 
 
-@pytest.mark.parametrize("raw", [b"", b"<html>no</html>", b'"text"', b"[1]", b'{"a": ', b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("raw", [b"", b"<Error>no</Error>", b'"text"', b"[1]", b'{"a": ', b"[" * 100_000, b"\xff"])
 def test_a_body_that_is_no_object_is_no_reply(raw: bytes) -> None:
     with pytest.raises(LMProviderError, match="sent no JSON object") as caught:
         body_of(raw, SENT)
