@@ -4,6 +4,8 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from dspy import LMError, LMProviderError
@@ -36,8 +38,18 @@ _MAX_DEPTH = 100
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def reply_of(response: Response) -> ModelReply:
-    """The reply in ``response``: from the server's own JSON where it was kept, else from DSPy's parts."""
+def reply_of(response: Response, settings: Mapping[str, Any] = MappingProxyType({})) -> ModelReply:
+    """The reply in ``response``: from the server's own JSON where it was kept, else from DSPy's parts.
+
+    A call that took all of the ``max_tokens`` in ``settings``, those of the request, was cut off, whatever the server
+    says: vLLM calls that ``tool_calls`` in a stream (its issue 53269).
+    """
+    reply, most, took = _reply_of(response), settings.get("max_tokens"), response.usage.output_tokens
+    cut_off = bool(reply.calls) and most is not None and took is not None and took >= most
+    return replace(reply, finish_reason="length") if cut_off else reply
+
+
+def _reply_of(response: Response) -> ModelReply:
     body = response.provider_data or {}
     if "choices" in body:
         return openai_reply(body)
