@@ -65,10 +65,12 @@ def _read(reply: ModelReply, offer: Offer) -> Decision:
         from micro_agent.decoding.native import read_calls
 
         return read_calls(reply, offer)
+    from micro_agent.decoding.settle import all_or_none
     from micro_agent.decoding.text import read_text
 
     thought_only = bool(reply.reasoning) and not reply.text.strip()  # in a field of its own; said as of one in the text
-    return read_text("<think>" if thought_only else reply.text, reply.finish_reason, offer)
+    text = "<think>" if thought_only else reply.text
+    return all_or_none(read_text(text, reply.finish_reason, offer), offer)
 
 
 def decode_text(text: str, tools: Sequence[ToolSpec] | None) -> Decision:

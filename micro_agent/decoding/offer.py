@@ -86,7 +86,7 @@ class Offer:
         """What is wrong with ``args`` for the tool of this name, in one line; ``None`` when they fit.
 
         Arguments count as fitting where nothing can be said: an unknown tool, a schema that is none, too many values.
-        ``extras`` allows arguments that the schema neither names nor forbids, which the loop then refuses by name.
+        ``extras`` allows arguments that the schema does not have beside those that fit: the loop refuses them by name.
         """
         checked = self._checked(name, args)
         found = self._timed(check, checked, args) if checked is not None else None
@@ -94,9 +94,9 @@ class Offer:
             self._found[id(args)] = name, args, found
         if checked is None or not isinstance(found, Faults) or found.faults == [UNCHECKED]:
             return None
-        allowed = checked.schema.allowed
-        if extras and allowed is not None and not args.keys() <= set(allowed):
-            known = {key: value for key, value in args.items() if key in allowed}
+        extra = {fault.path for fault in found.faults if fault.extra and fault.path in args}
+        if extras and extra:
+            known = {key: value for key, value in args.items() if key not in extra}
             return None if not isinstance(self._timed(check, checked, known), Faults) else found.message
         return found.message
 
@@ -107,6 +107,13 @@ class Offer:
             checked = self._checked(name, args)
             found = self._timed(check, checked, args) if checked is not None else None
         return (found.args, found.coercions) if isinstance(found, Accepted) else (args, [])
+
+    def refused(self, name: str, args: dict[str, Any]) -> str | None:
+        """What `faults` found wrong with the very same ``args`` before, also where it let it pass."""
+        known, seen, found = self._found.get(id(args), (None, None, None))
+        if known != name or seen is not args or not isinstance(found, Faults) or found.faults == [UNCHECKED]:
+            return None
+        return found.message
 
     def misfits(self, name: str, args: dict[str, Any]) -> bool:
         """Whether ``args`` are known not to fit as they are, without any coercion."""

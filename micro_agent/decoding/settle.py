@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from micro_agent.decoding.arguments import read_arguments
-from micro_agent.decoding.decision import DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
+from micro_agent.decoding.decision import Decision, DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.keys import ARGUMENTS, BESIDE, NEAR_ARGUMENTS, plain
 from micro_agent.decoding.markup.plain_input import only_text
 from micro_agent.decoding.offer import Offer
@@ -51,6 +51,15 @@ def settle(shapes: Sequence[Shape], offer: Offer) -> ToolCalls | Final | DecodeE
     return next((one.error for one in refused if not one.data), refused[0].error)
 
 
+def all_or_none(decision: Decision, offer: Offer) -> Decision:
+    """The calls of a text, or an error where the loop would refuse one of several: others may depend on it."""
+    if isinstance(decision, ToolCalls) and len(decision.calls) > 1:
+        for call in decision.calls:
+            if (faults := offer.refused(call.name, call.args)) is not None:
+                return _unfitting(call.name, faults, offer)
+    return decision
+
+
 def error(reason: Reason, seen: str, offer: Offer, name: str | None = None) -> DecodeError:
     """A `DecodeError` that shows the form, with the tool of this name as the example."""
     form = expected(reason, offer.names, offer.tool(name), native=offer.native, submit=offer.submit)
@@ -71,11 +80,15 @@ def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:
         seen = f"A call of {name!r} whose arguments cannot be read: {why}."
         return _Refusal(error("bad_arguments", seen, offer, name), data)
     if (faults := offer.faults(name, args, extras=shape.strength == "explicit")) is not None:
-        seen = f"A call of {name!r} with arguments that do not fit: {shorten(faults, 300)}."
-        return _Refusal(error("bad_arguments", seen, offer, name), data)
+        return _Refusal(_unfitting(name, faults, offer), data)
     if data and offer.unchecked:
         return _Refusal(error("bad_arguments", f"A call of {name!r} among many other objects.", offer, name), data)
     return ToolCalls([ToolCall(name, args)], repairs)
+
+
+def _unfitting(name: str, faults: str, offer: Offer) -> DecodeError:
+    seen = f"A call of {name!r} with arguments that do not fit: {shorten(faults, 300)}."
+    return error("bad_arguments", seen, offer, name)
 
 
 def _takes_a_schema(name: str, offer: Offer) -> bool:

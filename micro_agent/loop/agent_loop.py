@@ -14,6 +14,7 @@ from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
+from micro_agent.loop.preparing import prepared
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
@@ -21,7 +22,7 @@ from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
 from micro_agent.run.usage import add_call, add_step
-from micro_agent.tools import Outcome, Ready, Refused, Tool, prepare
+from micro_agent.tools import Outcome, Ready, Refused, Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
 
 _Steps = Generator[Effect, Answer, None]
@@ -65,8 +66,8 @@ class AgentLoop:
                     self._fail(answer)
 
     def _call(self, call: ToolCall) -> _Steps:
-        native = self.run.mode != "json"
-        ready = not_submitted(self.outputs, call, native=native) or prepare(self.tools, call, native=native)
+        told = not_submitted(self.outputs, call, native=self.run.mode != "json")
+        ready = told or prepared(self.run, self.tools, call)
         if isinstance(ready, Refused):
             return self._refuse(row_with(ready.error), call, ready.observation)
         verdict = self._verdict(BeforeTool(ready.tool.name, ready.args))

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 
 from micro_agent.effects import confirmation
+from micro_agent.loop.preparing import prepared
 from micro_agent.loop.unsettled import unanswered
 from micro_agent.rules import BeforeTool
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
-from micro_agent.tools import Ready, Tool, prepare
+from micro_agent.tools import Ready, Tool
 
 MOST = 8
 """So many calls run at once."""
@@ -23,7 +24,7 @@ def beside(
     """The calls right behind a call that only reads which only read, too, and about which no rule has a word."""
     found = list[Ready]()
     for call in islice(unanswered(run), 1, MOST) if _reads(ready) else ():
-        other = prepare(tools, call, native=run.mode != "json")
+        other = prepared(run, tools, call)
         if not isinstance(other, Ready) or not _reads(other) or any(_same(other, one) for one in (ready, *found)):
             break
         if confirmation(run, other) is not None or verdict(BeforeTool(other.tool.name, other.args)) is not None:

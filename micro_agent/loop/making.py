@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from micro_agent.decoding import ToolCall
+from micro_agent.loop.preparing import prepared
 from micro_agent.rules.asking_again import ASKING
 from micro_agent.run import LMCall, Run
 from micro_agent.run.asking import YesOrNo
 from micro_agent.run.making import asked_of_last, whether_to_make, word_on
-from micro_agent.tools import Ready, Tool, prepare
+from micro_agent.tools import Ready, Tool
 from micro_agent.tools.outputs import Outputs
 
 _MAX_SEEN = 60
@@ -50,8 +51,7 @@ def _ready(run: Run, tools: Mapping[str, Tool], outputs: Outputs) -> list[Ready]
     made = _calls(run)
     calls = [ToolCall.of(one) for one in made] if any(one.get("standing") == "embedded" for one in made) else []
     submit = outputs.submit.name if outputs.submit is not None else None
-    native = run.mode != "json"
-    tried = [prepare(tools, call, native=native) for call in calls if call.name != submit]
+    tried = [prepared(run, tools, call) for call in calls if call.name != submit]
     return [one for one in tried if isinstance(one, Ready)]
 
 

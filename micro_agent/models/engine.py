@@ -7,11 +7,12 @@ goes as it arrives.
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import aclosing, closing
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from dspy import LMError, lm15
 
 from micro_agent.files.known_secrets import remember
+from micro_agent.models.assembly import Assembly, UnlessPage
 from micro_agent.models.contention import Turns
 from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.failures import Refusal, marked, refused, refuses_stream_options
@@ -24,29 +25,6 @@ from micro_agent.run import Mode
 _EVENTS = (b"data:", b"event:", b": ")
 """How server-sent events begin."""
 SUPPORTED = frozenset({"tools", "tool_choice", "response_format", "temperature", "max_tokens", "top_p", "seed", "stop"})
-
-
-class Assembly(Protocol):
-    """Makes the body of a whole reply out of the lines of a streamed one."""
-
-    done: bool
-    """Whether the last event has been seen."""
-
-    def feed(self, line: bytes) -> str:
-        """Take one line; the answer text in it, mostly none.
-
-        Raises:
-            LMError: The server reports an error, or the line cannot be read.
-        """
-        ...
-
-    def body(self) -> dict[str, Any]:
-        """The body as a server that does not stream would have sent it.
-
-        Raises:
-            LMTransportError: The end of the reply is missing.
-        """
-        ...
 
 
 class HttpEngine(Traits, ABC):
@@ -131,7 +109,7 @@ class HttpEngine(Traits, ABC):
                 yield from whole_text(self.response(body))
                 outcome.append(body)
                 return
-            assembly = self.assembly(self.sent(reply))
+            assembly = UnlessPage(self.assembly(self.sent(reply)), self.sent(reply))
             for line in reply.lines():
                 if text := assembly.feed(line):
                     yield text
@@ -244,7 +222,7 @@ class AsyncHttpEngine:
                     yield text
                 outcome.append(body)
                 return
-            assembly = engine.assembly(engine.sent(reply))
+            assembly = UnlessPage(engine.assembly(engine.sent(reply)), engine.sent(reply))
             async with aclosing(reply.lines()) as lines:
                 async for line in lines:
                     if text := assembly.feed(line):

@@ -4,9 +4,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from dspy import LMProviderError
+from dspy import LMError, LMProviderError
 from dspy.lm15 import (
     DataPart,
     Message,
@@ -21,6 +23,7 @@ from dspy.lm15 import (
 from micro_agent.decoding.decision import ModelReply, RawCall
 from micro_agent.models.bodies import counted, ollama_reply, openai_reply, reply_from_failure
 from micro_agent.models.failures import MAX_BODY_CHARS, Refusal, marked, one_line, refused
+from micro_agent.models.web_page import page_error
 
 __all__ = [
     "answered_by", "body_of", "ollama_reply", "openai_reply", "reply_from_failure", "reply_of", "response_of",
@@ -35,8 +38,18 @@ _MAX_DEPTH = 100
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def reply_of(response: Response) -> ModelReply:
-    """The reply in ``response``: from the server's own JSON where it was kept, else from DSPy's parts."""
+def reply_of(response: Response, settings: Mapping[str, Any] = MappingProxyType({})) -> ModelReply:
+    """The reply in ``response``: from the server's own JSON where it was kept, else from DSPy's parts.
+
+    A call that took all of the ``max_tokens`` in ``settings``, those of the request, was cut off, whatever the server
+    says: vLLM calls that ``tool_calls`` in a stream (its issue 53269).
+    """
+    reply, most, took = _reply_of(response), settings.get("max_tokens"), response.usage.output_tokens
+    cut_off = bool(reply.calls) and most is not None and took is not None and took >= most
+    return replace(reply, finish_reason="length") if cut_off else reply
+
+
+def _reply_of(response: Response) -> ModelReply:
     body = response.provider_data or {}
     if "choices" in body:
         return openai_reply(body)
@@ -98,6 +111,7 @@ def body_of(raw: bytes, sent: Refusal) -> dict[str, Any]:
     Raises:
         LMError: An error stands in it, or the status is one; what kind, `refused` decides.
         LMProviderError: It is not a JSON object; ``body`` has it, bounded.
+        LMServerError: It is a web page.
     """
     text = raw.decode(errors="replace")
     if sent.status >= 300:
@@ -114,8 +128,10 @@ def body_of(raw: bytes, sent: Refusal) -> dict[str, Any]:
     return body
 
 
-def unreadable(text: str, sent: Refusal) -> LMProviderError:
+def unreadable(text: str, sent: Refusal) -> LMError:
     """The error of a reply that is not the JSON it should be."""
+    if page := page_error(text, sent):
+        return page
     told = (
         f"{sent.url} sent no JSON object but {one_line(text, 100)!r}: check that the base URL is that of a model's API"
     )

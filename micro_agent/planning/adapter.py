@@ -67,7 +67,7 @@ class DecisionAdapter(dspy.Adapter):
         return named_back(found if native else not_data(found, outputs, self._offered), self.wire.names)
 
     def _read(self, response: Response, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return self.take(reply_of(response), settings, usage_of(response), answered_by(response))
+        return self.take(reply_of(response, self._config[0]), settings, usage_of(response), answered_by(response))
 
     def take(
         self, reply: ModelReply, settings: Mapping[str, Any],

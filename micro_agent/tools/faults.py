@@ -31,10 +31,14 @@ _TYPES: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: where (``points[2].x``, empty for the whole), and a sentence that names it."""
+    """One thing that is wrong: where (``points[2].x``, empty for the whole), and a sentence that names it.
+
+    ``extra``: an argument, or a property inside one, that the schema does not have.
+    """
 
     path: str
     message: str
+    extra: bool = False
 
 
 UNCHECKED = Fault("", f"the arguments cannot be checked within {LIMIT_S:g} s: they or their schema are too involved")
@@ -177,7 +181,7 @@ def _unknown(
     names = frozenset(allowed)
     for key in args:
         if key not in names and not any(found(pattern, key) for pattern in patterns or ()):
-            yield Fault(inside + key, f"unknown argument '{_cut(inside + key, 80)}'; {listed}")
+            yield Fault(inside + key, f"unknown argument '{_cut(inside + key, 80)}'; {listed}", extra=True)
 
 
 def _names(names: Sequence[str]) -> str:

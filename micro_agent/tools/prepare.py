@@ -1,10 +1,11 @@
 """A call that the model decided on, made ready to run or refused. Pure: the same call gives the same result."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from micro_agent.tools.arguments import Faults, check, refusal
+from micro_agent.tools.arguments import Faults, check, refusal, without_extras
 from micro_agent.tools.form import call_form
 from micro_agent.tools.names import closest, resolve
 from micro_agent.tools.tool import Tool
@@ -16,6 +17,9 @@ _MAX_NAME = 60
 _MAX_LIST = 200
 _ANY_TOOL = "Call one of the tools, or answer the question."
 _NO_TOOL = "Answer the question."
+
+Named = Callable[[str, str, Any], bool]
+"""Whether a model that gave this value was told before that a tool (the first) does not have an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,21 @@ class Refused:
     error: str
 
 
-def prepare(tools: Mapping[str, Tool], call: "ToolCall", *, native: bool = True) -> Ready | Refused:
+def never(tool: str, argument: str, value: Any) -> bool:
+    """It was told nothing."""
+    return False
+
+
+def prepare(
+    tools: Mapping[str, Tool], call: "ToolCall", *, native: bool = True, named: Named = never
+) -> Ready | Refused:
     """Find the tool that ``call`` names and check its arguments.
 
     Args:
         tools: The tools there are, by name.
         call: The call as decoding read it.
         native: Whether a right call is one on the wire, or else an object in the text.
+        named: Arguments that the tool does not have, said again after they were named, are dropped if it only reads.
 
     Returns:
         `Ready`, or `Refused` with ``UNKNOWN_TOOL`` (and the closest names) or ``VALIDATION_FAILED`` (and every fault).
@@ -60,6 +72,8 @@ def prepare(tools: Mapping[str, Tool], call: "ToolCall", *, native: bool = True)
         return Refused(call.name, call.args, call.call_id, _unknown(tools, call.name, native), "UNKNOWN_TOOL")
     tool = tools[name]
     checked = check(tool, call.args)
+    if isinstance(checked, Faults) and tool.read_only:
+        checked = without_extras(tool, call.args, checked, partial(named, name)) or checked
     if isinstance(checked, Faults):
         return Refused(name, call.args, call.call_id, refusal(tool, checked, native=native), "VALIDATION_FAILED")
     renamed = [{"path": "", "from": call.name, "to": name, "kind": "tool_name"}] if name != call.name else []

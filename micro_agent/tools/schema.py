@@ -28,11 +28,12 @@ class Schema:
     Attributes:
         root: The schema as it was given (and ``"type": "object"``, where it has no type); it is never changed.
         inlined: The same with its references written out where they can be: what models and servers are shown.
-        allowed: The argument names that the schema knows, in order, where it says nothing about others; ``None`` where
-            it does (``additionalProperties``, ``patternProperties``, ``unevaluatedProperties``).
+        names: The argument names that the schema knows, in order.
+        allowed: The same where it says nothing about others; ``None`` where it does (``additionalProperties``,
+            ``patternProperties``, ``unevaluatedProperties``).
     """
 
-    __slots__ = ("_validator", "allowed", "inlined", "root")
+    __slots__ = ("_validator", "allowed", "inlined", "names", "root")
 
     def __init__(self, root: dict[str, Any], validator: "Draft202012Validator") -> None:
         self.root = root
@@ -40,9 +41,8 @@ class Schema:
         self._validator = validator
         parts = self._parts()
         says = any(key in part for part in parts for key in _SAYS)
-        self.allowed = (
-            None if says else tuple(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
-        )
+        self.names = tuple(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
+        self.allowed = None if says else self.names
 
     def errors(self, value: object) -> "Iterator[ValidationError]":
         """The ways in which ``value`` breaks the schema, found one by one."""

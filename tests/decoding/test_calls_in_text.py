@@ -164,11 +164,13 @@ def test_calls_with_nothing_between_them_are_a_list(between: str, tools: Tools) 
     assert reason(f'{CALL}{between}{{"tool": "calculator", "args": {{}}}}', tools) == "bad_arguments"
 
 
-def test_an_argument_that_the_schema_does_not_forbid_is_left_to_the_loop_to_name(tools: Tools) -> None:
+def test_an_argument_that_the_tool_does_not_have_is_left_to_the_loop_to_name(tools: Tools) -> None:
     text = '{"name": "calculator", "arguments": {"expression": "1", "mode": "fast"}}'
     assert calls(text, tools) == [ToolCall("calculator", {"expression": "1", "mode": "fast"})]
     closed = Tool("now", "", {"type": "object", "properties": {}, "additionalProperties": False}, print)
-    assert reason('{"name": "now", "arguments": {"mode": "fast"}}', [closed]) == "bad_arguments"
+    said = '{"name": "now", "arguments": {"mode": "fast"}}'
+    assert calls(said, [closed]) == [ToolCall("now", {"mode": "fast"})]
+    assert reason(f"{said}\n{said.replace('fast', 'slow')}", [closed]) == "bad_arguments"
 
 
 def test_arguments_that_fit_as_they_stand_are_not_taken_out_of_anything(tools: Tools) -> None:

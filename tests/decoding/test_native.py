@@ -86,6 +86,92 @@ def test_a_cut_off_call_is_never_repaired_and_run(arguments: Any, tools: Tools) 
     assert decision.reason == "cut_off"
 
 
+ENDED = ["stop", "tool_calls", "eos", "EOS"]
+OPEN = [
+    '{"expression": "1+1"',
+    '{"expression": "1+1" \n',
+    '{"a": {"b": "c"',
+    '{"a": [["x"]',
+    "{'expression': '1+1'",
+    '{"a": true',
+]
+OPEN_NUMBERS = {
+    '{"a": 3': {"a": 3},
+    '{"a": [1, 2': {"a": [1, 2]},
+    '{"a": {"b": -1.5e3 ': {"a": {"b": -1500.0}},
+    '{"expression": "1", "a": [[0': {"expression": "1", "a": [[0]]},
+}
+INSIDE = [
+    '{"expression": "1+',
+    '{"a": 3, "b',
+    '{"a": 3, "b"',
+    '{"a": 3, "b":',
+    '{"a": 3,',
+    '{"a": [',
+    "{",
+    '{"a": -',
+    '{"a": 1.',
+    '{"a": "3',
+]
+
+
+@pytest.mark.parametrize("arguments", OPEN)
+def test_the_last_brackets_are_put_back_where_the_model_ended_by_itself(arguments: str, tools: Tools) -> None:
+    for finish in (*ENDED, None):
+        decision = read(arguments, tools, finish)
+        assert isinstance(decision, ToolCalls)
+        assert "closing_brackets" in [repair.kind for repair in decision.repairs]
+
+
+@pytest.mark.parametrize("arguments", OPEN_NUMBERS)
+def test_they_are_behind_a_number_where_the_server_says_that_it_did(arguments: str, tools: Tools) -> None:
+    for offered in (tools, None):
+        for finish in ENDED:
+            decision = read(arguments, offered, finish)
+            assert isinstance(decision, ToolCalls)
+            assert [call.args for call in decision.calls] == [OPEN_NUMBERS[arguments]]
+            assert [repair.kind for repair in decision.repairs] == ["closing_brackets"]
+        assert isinstance(read(arguments, offered, None), DecodeError)
+
+
+def test_what_is_closed_is_then_read_as_any_other_call(tools: Tools) -> None:
+    decision = read('{"name": "calculator", "arguments": {"expression": 1', tools, "stop")
+    assert isinstance(decision, ToolCalls)
+    assert decision.calls == [ToolCall("calculator", {"expression": "1"}, "c1")]
+    assert [repair.kind for repair in decision.repairs] == ["closing_brackets", "unnested", "number_to_string"]
+
+
+@pytest.mark.parametrize("arguments", INSIDE)
+def test_nothing_else_is_put_back(arguments: str, tools: Tools) -> None:
+    for finish in (*ENDED, None, "length", "error", "content_filter"):
+        assert isinstance(read(arguments, tools, finish), DecodeError)
+
+
+@pytest.mark.parametrize("arguments", [*OPEN, *OPEN_NUMBERS, json.dumps('{"expression": "1+1"')])
+@pytest.mark.parametrize(
+    ("finish", "reason", "seen"),
+    [
+        ("length", "cut_off", "A call of 'calculator' that the token limit cut off."),
+        ("content_filter", "refused", "A call of 'calculator' that the content filter of the server cut off."),
+        ("error", "malformed", "A call of 'calculator' that the server cut off (error)."),
+        ("abort" * 99, "malformed", "A call of 'calculator' that the server cut off (abortabort"),
+    ],
+)
+def test_a_call_that_something_else_ended_is_never_repaired(
+    arguments: str, finish: str, reason: str, seen: str, tools: Tools
+) -> None:
+    decision = read(arguments, tools, finish)
+    assert isinstance(decision, DecodeError)
+    assert decision.reason == reason
+    assert decision.seen.startswith(seen)
+    assert len(decision.seen) < 120
+
+
+@pytest.mark.parametrize("finish", ["error", "content_filter", "abort", "length"])
+def test_a_whole_call_is_run_whatever_ended_the_reply(finish: str, tools: Tools) -> None:
+    assert isinstance(read('{"expression": "1+1"}', tools, finish), ToolCalls)
+
+
 @pytest.mark.parametrize("arguments", ['{"expression": "1"}', {"expression": "1"}, json.dumps('{"expression": "1"}')])
 def test_a_call_that_is_whole_is_run_although_the_reply_was_cut_off(arguments: Any, tools: Tools) -> None:
     decision = read(arguments, tools, "length")

@@ -106,6 +106,22 @@ def test_what_is_lost_on_the_way_is_asked_again_or_told(first: Reply) -> None:
         assert (run.termination_reason, run.error["code"]) == ("lm_error", "BAD_REPLY")
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_without_its_last_brackets_is_made_unless_the_tokens_ran_out(stream: bool) -> None:
+    on_event = print if stream else None
+    half = call("add", '{"a": 1, "b": 2', usage=(10, 9))
+    with ModelServer([half, text("Three.")]) as server:
+        lm = configure_lm("openai", "m", server.openai_url, fallback=False, max_tokens=10)
+        run = MicroAgent(tools=[add], lm=lm, rules=[], finish="text").ask("1 + 2?", on_event=on_event)
+    assert [(step.tool, step.args) for step in run.steps] == [("add", {"a": 1, "b": 2})]
+    assert [one["kind"] for one in run.calls[0].repairs] == ["closing_brackets"]
+    with ModelServer([half.with_(usage=(10, 10)), text("Three.")]) as server:
+        lm = configure_lm("openai", "m", server.openai_url, fallback=False, max_tokens=10)
+        run = MicroAgent(tools=[add], lm=lm, rules=[], finish="text").ask("1 + 2?", on_event=on_event)
+        assert [(request.body or {})["max_tokens"] for request in server.chats] == [10, 20]
+    assert [(step.error, run.calls[0].finish_reason) for step in run.steps] == [("CUT_OFF", "length")]
+
+
 def test_a_key_is_on_no_record() -> None:
     with ModelServer([error(401, "Incorrect API key provided: sk-verysecret123")]) as server:
         lm = configure_lm("openai", "m", server.openai_url, "sk-verysecret123", fallback=False)

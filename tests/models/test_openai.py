@@ -215,7 +215,7 @@ def test_odd_replies_are_read_all_the_same(ask: Ask, stream: bool) -> None:
         (error(503, "loading"), "SERVER_ERROR", True),
         (error(200, "it broke"), "SERVER_ERROR", True),
         (malformed(), "BAD_REPLY", False),
-        (raw(b"<html>login</html>", content_type="text/html"), "BAD_REPLY", False),
+        (raw(b"<html>login</html>", content_type="text/html"), "SERVER_ERROR", True),
         (cut(), "SERVER_ERROR", True),
         (hang(0), "SERVER_ERROR", True),
     ],

@@ -216,6 +216,20 @@ def test_a_response_has_what_dspy_needs_and_keeps_the_rest() -> None:
     assert reply_of(response) == openai_reply(body)
 
 
+def test_a_call_that_took_all_tokens_was_cut_off_whatever_the_server_says() -> None:
+    """A stream of vLLM calls it ``tool_calls``, LiteLLM ``stop`` on Ollama."""
+    entry = {"id": "a", "function": {"name": "f", "arguments": '{"x": 1'}}
+    usage = {"prompt_tokens": 9, "completion_tokens": 32}
+    response = response_of({**chat("tool_calls", tool_calls=[entry]), "usage": usage}, model="m", wire="openai")
+    for most, reason in ((32, "length"), (31, "length"), (33, "tool_calls"), (None, "tool_calls")):
+        assert reply_of(response, {"max_tokens": most}).finish_reason == reason
+    assert reply_of(response).finish_reason == "tool_calls"
+    told = response_of({**chat("stop", content="So."), "usage": usage}, model="m", wire="openai")
+    assert reply_of(told, {"max_tokens": 32}).finish_reason == "stop"
+    unknown = response_of(chat("tool_calls", tool_calls=[entry]), model="m", wire="openai")
+    assert reply_of(unknown, {"max_tokens": 1}).finish_reason == "tool_calls"
+
+
 def test_a_call_that_was_cut_off_is_still_cut_off() -> None:
     body = chat("length", tool_calls=[{"id": "a", "function": {"name": "f", "arguments": '{"x": "1'}}])
     response = response_of(body, model="m", wire="openai")
@@ -290,7 +304,7 @@ def test_a_body_is_read_with_what_json_does_not_allow() -> None:
     assert body_of('{"a": "\\ud83d\\ude00é"}'.encode(), SENT) == {"a": "😀é"}
 
 
-@pytest.mark.parametrize("raw", [b"", b"<html>no</html>", b'"text"', b"[1]", b'{"a": ', b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("raw", [b"", b"<Error>no</Error>", b'"text"', b"[1]", b'{"a": ', b"[" * 100_000, b"\xff"])
 def test_a_body_that_is_no_object_is_no_reply(raw: bytes) -> None:
     with pytest.raises(LMProviderError, match="sent no JSON object") as caught:
         body_of(raw, SENT)

@@ -145,6 +145,7 @@ KINDS: dict[str, Kind] = {
     "cut": lambda r: r.ask(PLAIN, text("Once upon", finish_reason="length"), r.answer()),
     "unknown tool": lambda r: r.ask(PLAIN, r.call("look", {"number": 1}), r.answer()),
     "bad arguments": lambda r: r.ask(PLAIN, r.call("lookup", {"number": "x"}), r.call("lookup", {}), r.answer()),
+    "an extra argument": lambda r: r.ask(PLAIN, *[r.call("lookup", {"number": 1, "why": "so"})] * 3, r.answer()),
     "violation": lambda r: r.ask(ARITHMETIC, r.answer("42"), r.call("calculator", {"expression": "6*7"}),
                                  r.answer("42")),
     "policy": lambda r: r.ask(ARITHMETIC, *[r.answer(str(n)) for n in range(6)]),

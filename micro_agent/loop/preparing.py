@@ -1,0 +1,27 @@
+"""A call made ready, by what the run knows of it: the refusals that the model has read."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from micro_agent.decoding import ToolCall
+from micro_agent.rules.same import same
+from micro_agent.run import VALIDATION_ERROR, Run, Step
+from micro_agent.tools import Ready, Refused, Tool, prepare, resolve
+
+
+def prepared(run: Run, tools: Mapping[str, Tool], call: ToolCall) -> Ready | Refused:
+    """As `prepare`: an argument that a refusal has named and that is said again unchanged may be dropped."""
+
+    def named(tool: str, argument: str, value: Any) -> bool:
+        return any(_names(step, argument, value) and resolve(tools, step.args["tool"]) == tool for step in read)
+
+    read = [step for step in run.steps if step.tool == VALIDATION_ERROR and step.call != len(run.calls) - 1]
+    return prepare(tools, call, native=run.mode != "json", named=named)
+
+
+def _names(step: Step, argument: str, value: Any) -> bool:
+    """Whether a step refused a call with this argument, and for it."""
+    seen: Any = step.observation
+    told = cast("dict[str, Any]", seen) if isinstance(seen, dict) else {}
+    named = any(fault["path"] == argument for fault in told.get("faults", ()))
+    return named and same(step.args["args"].get(argument), value)
