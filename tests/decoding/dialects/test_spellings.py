@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from micro_agent.decoding.rows import ROWS, Row
+
 Read = Callable[..., object]
 FOUND = [("search_code", {"pattern": "x", "max_results": 5})]
 
@@ -159,3 +161,26 @@ def test_a_name_may_stand_before_the_name_of_a_tag(read: Read) -> None:
     assert read("The <my_function> and <my_parameter> are names.") == (
         "The <my_function> and <my_parameter> are names.",
     )
+
+
+SHARED = {mark: rows for row in ROWS for mark in row.opens if len(rows := [r for r in ROWS if mark in r.opens]) > 1}
+
+
+@pytest.mark.parametrize("mark", SHARED)
+def test_a_mark_of_several_dialects_reads_the_same_in_each(mark: str, read: Read) -> None:
+    """So nothing has to be known of the model or of its chat template to read its calls."""
+    assert len({how_it_is_read(row) for row in SHARED[mark]}) == 1
+    joints = [joint for row in SHARED[mark] for joint in row.connects]
+    ends = [end for row in SHARED[mark] for end in row.closes]
+    for joint in joints:
+        for end in ends:
+            text = f'<|{mark}|>search_code<|{joint}|>{{"pattern": "x", "max_results": 5}}<|{end}|>'
+            assert read(text) == FOUND
+            assert read(f"I look.\n{text}") == FOUND
+    assert joints
+    assert ends
+
+
+def how_it_is_read(row: Row) -> tuple[object, ...]:
+    """What of a row decides how its calls are read, once a mark has opened one: its name does not."""
+    return bool(row.connects), row.written, row.ends, row.keyed, row.reserved, row.code
