@@ -124,7 +124,11 @@ def _meant(settled: list[tuple[Claim, Decision]], *, around: bool) -> list[tuple
     A name with empty brackets is spoken of unless another call stands there, and so is what is told of a tool that is
     called elsewhere in the text.
     """
-    told = [claim for claim, _ in settled if claim.dialect == "named" and all(one.strength == "loose" for one in claim.shapes)]
+    told = [
+        claim
+        for claim, _ in settled
+        if claim.dialect == "named" and all(one.strength == "loose" for one in claim.shapes)
+    ]
     sure = [found for claim, found in settled if claim.sure and claim not in told and isinstance(found, ToolCalls)]
     called = {call.name for found in sure for call in found.calls}
 

@@ -45,19 +45,25 @@ _OPTION = re.compile(
     r"(?:--(?P<option>\w[\w-]{0,63}+)[ =]|(?P<key>\w{1,64}+)=)"
     r"""(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)'|(?P<bare>[^\s"'`=,(){}\[\]]+))(?:,?[ \t]+|\Z)"""
 )
-_KEY = re.compile(r"(?<![A-Za-z0-9_])(?P<key>[^\W\d]\w{0,63}+)[\"'`*]{0,3}[ \t]{0,2}[:：=](?![:/=])")
+_SIGN = r"[ \t]{0,2}(?:[:：=＝]|[=-]>|[→➜➔▶⇒]|(?<=[ \t])[—–-](?=[ \t]))(?![:/=])"
+"""What stands between a key and its value."""
+_KEY = re.compile(rf"(?<![A-Za-z0-9_])(?P<key>[^\W\d]\w{{0,63}}+)[\"'`*»」]{{0,3}}{_SIGN}[ \t*]{{0,3}}")
 _LINE = re.compile(
-    r"(?P<indent>[ \t>*#•+-]{0,12})[`*\"']{0,3}(?P<key>\w{1,64}+)[`*\"']{0,3}[ \t]{0,2}[:：=][ \t*]{0,3}(?P<value>[^\n]*+)\n?"
+    rf"(?P<indent>[ \t>*#•+‣◦–—-]{{0,12}})[`*\"'«]{{0,3}}(?P<key>\w{{1,64}}+)[`*\"'»]{{0,3}}{_SIGN}[ \t*]{{0,3}}"
+    r"(?P<value>[^\n]*+)\n?"
 )
-_PAIR = re.compile(r"[\s,;*`]*(?P<key>\w{1,64}+)[`*\"']{0,3}[ \t]{0,2}[:：=][ \t*]{0,3}")
-_NEXT = re.compile(r"(?:[,;，；]|\band\b)?[ \t]*(?=[`*\"']{0,3}(?P<key>\w{1,64})[`*\"']{0,3}[ \t]{0,2}[:：=])")
+_QUOTED = {"`": "`", '"': '"', "'": "'", "«": "»", "“": "”", "「": "」", "„": "“"}
+_JUNCTION = re.compile(r"\s(?:[^\W\d_]{1,4}|[—–-])\Z")
+_MAX_JUNCTION = 16
+"""Characters between two pairs, the first of which has a quoted value."""
 _BELOW = re.compile(r"(?:[ \t]*+\n)*(?P<indent>[ \t]*+)(?P<item>- )?[^\n]*+\n?")
 _BLOCK = re.compile(r"[|>][+-]?\s*")
 _ROW = re.compile(r"^[ \t]*\|(?P<cells>[^\n]*\|)[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"[\s|:-]+")
 _SENTENCE = re.compile(r"[.!?]\s+\S|[。！？]|\n[ \t]*\n[^\n]*\n[ \t]*\n|```[ \t]*\n[^\n]*\S[^\n]*\n")
 """What ends what is said of a tool: no arguments of it stand behind that."""
-_OPENED = re.compile(r"[\"'`*]*\s?[({<\[]")
+_OPENED = re.compile(r"[\"'`*\]\\]*\s?(?P<bracket>[({\[（｛])")
+_PARTNER = {"(": ")", "[": "]", "{": "}", "（": "）", "｛": "｝"}
 _PARTS = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
 _start = attrgetter("start")
 _SIGNS = "\"'`* \t,;。.）)"
@@ -78,7 +84,9 @@ def read(page: Page) -> Iterator[Claim]:
 @lru_cache(maxsize=64)
 def _mention(names: tuple[str, ...]) -> re.Pattern[str]:
     """The names of tools in any case, with any sign or blank between their words."""
-    spelled = [r"[\s_.\\-]{0,2}".join(map(re.escape, _PARTS.split(name))) for name in sorted(names, key=len, reverse=True)]
+    spelled = [
+        r"[\s_.\\-]{0,2}".join(map(re.escape, _PARTS.split(name))) for name in sorted(names, key=len, reverse=True)
+    ]
     return re.compile(rf"(?<![A-Za-z0-9_.-])(?:{'|'.join(spelled)})(?![A-Za-z0-9_-])", re.IGNORECASE)
 
 
@@ -96,20 +104,40 @@ def _named(page: Page, mention: re.Pattern[str], at: int) -> tuple[str, int, int
     return name, *found.span()
 
 
+def _named_behind(page: Page, mention: re.Pattern[str], at: int) -> tuple[str, int, int] | None:
+    """The only tool that is named in the text, where that is in the sentence right behind a place."""
+    found = list(islice(mention.finditer(page.text), 2))
+    if (
+        len(found) != 1
+        or not at <= found[0].start() <= at + _REACH
+        or _SENTENCE.search(page.text, at, found[0].start())
+    ):
+        return None
+    name = page.offer.resolve(found[0][0].replace("\\", ""))
+    return None if name is None else (name, *found[0].span())
+
+
 def _before_objects(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
     """An object of a tool's arguments with that tool's name before it."""
     for piece in page.data.pieces[:_MAX_GROUPS]:
         if not piece.closed or not piece.text.startswith("{"):
             continue
-        if (named := _named(page, mention, piece.start)) is None:
+        named = _named(page, mention, piece.start) or _named_behind(page, mention, piece.end)
+        if named is None:
             continue
         try:
             args, repairs = mend(piece.text, page.offer.allowance, guess=False)
         except Unreadable:
             continue
         given = cast("dict[str, Any]", args)
-        if given and given.keys() <= page.offer.properties(named[0]) and not call_shapes(given) and not describes(given):
-            yield Claim(named[1], piece.end, [Shape(named[0], given, "explicit")], "named", repairs=repairs)
+        if (
+            given
+            and given.keys() <= page.offer.properties(named[0])
+            and not call_shapes(given)
+            and not describes(given)
+        ):
+            start, end = min(named[1], piece.start), max(named[2], piece.end)
+            yield Claim(start, end, [Shape(named[0], given, "explicit")], "named", repairs=repairs)
 
 
 def _before_keys(page: Page, mention: re.Pattern[str], taken: list[Claim]) -> list[Claim]:
@@ -125,25 +153,44 @@ def _before_keys(page: Page, mention: re.Pattern[str], taken: list[Claim]) -> li
         inner = bisect_left(marks, at, key=_start)  # the attribute of a tag
         if any(one.start <= at < one.end for one in (*page.data.pieces, *marks[max(0, inner - 1) : inner])):
             continue
+        line = page.text.rfind("\n", 0, at) + 1
         named = _named(page, mention, at)
+        if named is None and (behind := _named_behind(page, mention, at)) is not None:
+            args, end = _lines(page, behind[0], line)
+            if args and end <= behind[1] and not _SENTENCE.search(page.text, end, behind[1]):
+                claims.append(Claim(line, behind[2], [Shape(behind[0], args, "loose")], "named"))
+            continue
         if named is None or any(claim.start <= named[1] < claim.end for claim in claims):
             continue
-        if (opened := _OPENED.match(page.text, named[2])) is not None:
-            claims += _spaced(page, named, opened.end() - 1)
+        opened = _OPENED.match(page.text, named[2])
+        if opened is not None and (spaced := _spaced(page, named, opened.end() - 1)) is not None:
+            claims += spaced
             continue
-        line = page.text.rfind("\n", 0, at) + 1
         begins = _LINE.match(page.text, line) if line > named[1] else None
         alone = begins is not None and begins.start("key") == at
-        args, stop = _lines(page, named[0], line) if alone else _pairs(page, named[0], at)
-        end = stop
+        if alone:
+            args, end = _lines(page, named[0], line)
+        else:
+            end = _stop(page.text, at, opened)
+            args = _pairs(page, named[0], at, end)
         if args and not describes(args):
-            claims.append(Claim(named[1], stop, [Shape(named[0], args, "loose")], "named"))
+            claims.append(Claim(named[1], end, [Shape(named[0], args, "loose")], "named"))
     return claims
 
 
-def _spaced(page: Page, named: tuple[str, int, int], at: int) -> list[Claim]:
-    """``Get Weather(city="Rome")``, where the name is not one of Python's."""
-    stop = extent(page.text, at) if " " in page.text[named[1] : named[2]] and page.text[at] == "(" else None
+def _stop(text: str, at: int, opened: re.Match[str] | None) -> int:
+    """Where pairs end: with the line, or with the bracket that opens before them."""
+    line = text.find("\n", at)
+    line = line if line >= 0 else len(text)
+    closing = text.rfind(_PARTNER[opened["bracket"]], at, line) if opened else -1
+    return closing if closing >= 0 else line
+
+
+def _spaced(page: Page, named: tuple[str, int, int], at: int) -> list[Claim] | None:
+    """``Get Weather(city="Rome")``, where the name is not one of Python's; ``None`` where it is no call of Python."""
+    if page.text[at] != "(" or at > named[2] + 1:
+        return None
+    stop = extent(page.text, at) if " " in page.text[named[1] : named[2]] else None
     if stop is not None:
         with suppress(Unreadable):
             return [Claim(named[1], stop, python_shapes(f"f{page.text[at:stop]}", page, named=named[0]), "named")]
@@ -166,23 +213,33 @@ def _lines(page: Page, name: str, at: int) -> tuple[dict[str, Any], int]:
     return args, at
 
 
-def _pairs(page: Page, name: str, at: int) -> tuple[dict[str, Any], int]:
-    """The arguments in ``city: Rome, days=3`` up to the end of the line, and where they end."""
+def _pairs(page: Page, name: str, at: int, stop: int) -> dict[str, Any]:
+    """The arguments in ``city: Rome, days=3`` up to ``stop``; none where one of them may be something else."""
     known = {key.casefold(): key for key in page.offer.properties(name)}
-    stop = page.text.find("\n", at)
-    stop = stop if stop >= 0 else len(page.text)
     args: dict[str, Any] = {}
-    while (pair := _PAIR.match(page.text, at, stop)) is not None and pair["key"].casefold() in known:
-        key = known[pair["key"].casefold()]
-        following = (one for one in _NEXT.finditer(page.text, pair.end(), stop) if one["key"].casefold() in known)
-        end = next((one.start() for one in following), stop)
-        said = _bare(page.text[pair.end() : end].strip(_SIGNS[2:]))
-        loose = pair[0].rstrip(" *\t").endswith("=") and " " in said and said == page.text[pair.end() : end].strip(_SIGNS[2:])
-        if key in args or not said or loose or not _is_whole(said):
-            return {}, stop
+    found = _KEY.match(page.text, at, stop)
+    if found is None or found["key"].casefold() not in known:
+        return {}
+    while found is not None:
+        key, start = known[found["key"].casefold()], found.end()
+        closing = page.text.find(_QUOTED.get(page.text[start : start + 1], "\n"), start + 1, stop)
+        following = _KEY.finditer(page.text, start if closing < 0 else closing, stop)
+        found = next((one for one in following if one["key"].casefold() in known), None)
+        end = found.start() if found else stop
+        if closing >= 0 and (not found or end - closing <= _MAX_JUNCTION):
+            said = page.text[start + 1 : closing].strip()
+        else:
+            said = (
+                _JUNCTION.sub("", page.text[start:end].strip(_SIGNS)) if found else page.text[start:end].strip(_SIGNS)
+            )
+            said = _bare(said.strip(_SIGNS))
+            loose = " " in said and page.text[start - 2 : start].rstrip("* ").endswith("=")
+            if loose or not _is_whole(said):
+                return {}
+        if key in args or not said:
+            return {}
         args[key] = typed(said, page.offer.types(name, key), page.offer.allowance)
-        at = end
-    return args, at
+    return args
 
 
 def _is_whole(value: str) -> bool:
@@ -210,20 +267,31 @@ def _below(text: str, at: int, indent: int) -> int:
 
 def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
     """A table of arguments and values behind a name, or with the names of arguments above and the tool in a row."""
-    rows = [(row, [_bare(cell.strip(" \t*")) for cell in row["cells"].split("|")[:-1]]) for row in islice(_ROW.finditer(page.text), _MAX_KEYS)]
+    rows = [
+        (row, [_bare(cell.strip(" \t*")) for cell in row["cells"].split("|")[:-1]])
+        for row in islice(_ROW.finditer(page.text), _MAX_KEYS)
+    ]
     rows = [(row, cells) for row, cells in rows if not _RULE.fullmatch(row["cells"])]
     pairs = [(row, cells) for row, cells in rows if len(cells) == 2]
     named = _named(page, mention, pairs[0][0].start()) if pairs else None
     if named is not None:
         known = page.offer.properties(named[0])
-        args = {key: typed(value, page.offer.types(named[0], key), page.offer.allowance) for _, (key, value) in pairs if key in known}
+        args = {
+            key: typed(value, page.offer.types(named[0], key), page.offer.allowance)
+            for _, (key, value) in pairs
+            if key in known
+        }
         if len(args) >= len(pairs) - 1:
             yield Claim(named[1], pairs[-1][0].end(), [Shape(named[0], args, "loose")], "named")
     for row, cells in rows[1:]:
         tool = next((name for cell in cells if mention.fullmatch(cell) and (name := page.offer.resolve(cell))), None)
         known = page.offer.properties(tool or "")
         above = zip(rows[0][1], cells, strict=False)
-        args = {key: typed(value, page.offer.types(tool or "", key), page.offer.allowance) for key, value in above if key in known and value}
+        args = {
+            key: typed(value, page.offer.types(tool or "", key), page.offer.allowance)
+            for key, value in above
+            if key in known and value
+        }
         if tool is not None and args:
             yield Claim(row.start(), row.end(), [Shape(tool, args, "loose")], "named")
 

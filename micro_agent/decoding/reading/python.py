@@ -6,6 +6,7 @@ r"""Calls in Python's syntax: in markup, in lists, in quotes, on lines of their 
 A name that is a tool's and a bracket behind it are looked for, whatever stands around them. Nothing is evaluated.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -20,7 +21,9 @@ from micro_agent.decoding.repair.mending import Unreadable, repair
 from micro_agent.decoding.shapes import Shape
 
 _NAME = r"[A-Za-z_](?>(?:[\w.-]|\\+_){0,127})"
-_ANCHOR = re.compile(rf"""(?<![\w.\\-])(?P<quote>["'`]{{0,3}})(?P<name>{_NAME})(?P<close>["'`]{{0,3}})(?P<call>\()""")
+_ANCHOR = re.compile(
+    rf"""(?<![A-Za-z0-9_.\\-])(?P<quote>["'`]{{0,3}})(?P<name>{_NAME})(?P<close>["'`]{{0,3}})(?P<call>\()"""
+)
 _WRAPPER = r"(?:await|return|print\(|python\(|[A-Za-z_]\w{0,40}+[ ]?=[ ]?)"
 _AT = re.compile(rf"""[\s\[("'`]{{0,20}}(?:{_WRAPPER}[\s(]{{0,3}}){{0,3}}(?=["'`]{{0,3}}{_NAME}["'`]{{0,3}}\()""")
 _GAP = re.compile(rf"""(?>(?:[\s,;|)\]"'`\\]|&&|\band\b|```\w*)*)(?>(?:{_WRAPPER}\s?)*)(?>["'`\[]*)""")
@@ -36,7 +39,9 @@ _ESCAPED = re.compile(r"\\+([_*\[\]#`()])")
 _VALUE = re.compile(r"""=|[(,:]\s*+["'\[{\d]""")
 _WIDE = re.compile(rf"(?<![\w.-])(?P<name>{_NAME})[\"'`]?（(?P<inside>[^（）\n]{{0,2000}})）")
 _STRAIGHT = re.compile("[\"']")
-_NARROW = str.maketrans("，：＝“”‘’", ",:=\"\"''")
+_NARROW = str.maketrans("，：＝０１２３４５６７８９", ",:=0123456789")
+_NATIONAL = re.compile("[«„“「『]([^«»„“”「」『』]*)[»“”」』]")
+"""A text in the quotation marks of a language other than English."""
 _MAX_ANCHORS = 400
 _MAX_CALLS = 40
 
@@ -118,10 +123,16 @@ def _shapes(page: Page, anchor: re.Match[str], stop: int) -> tuple[list[Shape], 
     try:
         return python_shapes(text, page, named=named), repairs
     except Unreadable:
+        if _STRAIGHT.search(text) is None and (straight := _NATIONAL.sub(_quoted, text)) != text:
+            return python_shapes(straight, page, named=named), [*repairs, repair("loose_json", text, straight)]
         whole = requoted(text, 0)
         if whole is None or whole[1] != len(text):
             raise
     return python_shapes(whole[0], page, named=named), [*repairs, repair("inner_quotes", text, whole[0])]
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return json.dumps(found[1].strip())
 
 
 def read(page: Page) -> Iterator[Claim]:
@@ -137,7 +148,9 @@ def _wide(page: Page) -> Iterator[Claim]:
     for found in islice(_WIDE.finditer(page.text), _MAX_ANCHORS):
         if page.offer.tools is None or tool_of(found["name"], page) is None:
             continue
-        inside = found["inside"] if _STRAIGHT.search(found["inside"]) else found["inside"].translate(_NARROW)
+        inside = found["inside"]
+        if not _STRAIGHT.search(inside):
+            inside = _NATIONAL.sub(_quoted, inside).translate(_NARROW)
         claim = Claim(found.start(), found.end(), [Shape(found["name"], None, "explicit")], "pythonic")
         try:
             claim.shapes = python_shapes(f"{found['name']}({inside})", page)
