@@ -198,10 +198,12 @@ def test_words_around_a_call_are_prose() -> None:
     call = ToolCalls([ToolCall("write_file", {"path": "a.md", "content": "Then all is well again."})])
     around = [
         WRITES, f"<tool_call>\n{WRITES}\n</tool_call>", f"<think>I have to write it.</think>{WRITES}",
-        f"Thought: so\nAction: write_file\nAction Input: {WRITES}", f"```json\n{WRITES}\n```", json.dumps(WRITES),
+        f"**Thought:** I have to write it.\nAction: write_file\nAction Input: {WRITES}", f"```json\n{WRITES}\n```",
+        json.dumps(WRITES), WRITES.replace('"write_file"', '"write_file", "thought": "I have to write it."'),
     ]  # fmt: skip
     assert not [text for text in around if is_prose(text, call)]
     assert is_prose(f"I write it down: {WRITES}", call)
+    assert is_prose(f"```json\n{WRITES}\n``` I am not sure that you want it.", call)
     assert is_prose(f"<tool_call>\n{WRITES}\n</tool_call>\nThis saves the file.", call)
 
 
