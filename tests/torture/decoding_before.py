@@ -35,11 +35,10 @@ PROSE = 3
 SHORT = 3
 """A value of so few characters is left in the text: it may be a part of any word."""
 _ROOT = Path(__file__).parents[2]
-_FOLDED = re.compile(r"```\w*|~~~\w*|<[^<>\n]{0,200}>|\[/?[A-Z_]+\]|&\w+;")
+_FOLDED = re.compile(r"```\w*|~~~\w*|<[^<>\n]{0,2000}>|\[/?[A-Z_]+\]|&\w+;")
 _WORDS = re.compile(r"(?<![\w\\<|▁/-])[^\W\d_]{2,}(?: [^\W\d_]{1,})+(?![\w|▁>])")
-_LABELS = re.compile(
-    r"(?m)^\W*(?:thought|action|action input|final answer|observation|assistant)\b\s*:?", re.IGNORECASE
-)
+_THOUGHT = re.compile(r"(?im)^\W*thought\b.*?(?=^\W*action\b)", re.DOTALL)
+_LABELS = re.compile(r"(?im)^\W*(?:action|action input|final answer|observation|assistant)\b\s*:?")
 
 Said = dict[str, Any]
 """A decision as JSON: ``calls`` with names and arguments, an ``answer``, or what was ``asked``, by its reason."""
@@ -198,11 +197,11 @@ def is_prose(text: str, found: ToolCalls) -> bool:
 
     from micro_agent.decoding.clearing.thinking import without_thinking
 
-    rest = without_thinking(text)
+    rest = _THOUGHT.sub("", without_thinking(text))
     held = [leaf for call in found.calls for leaf in (call.name, *leaves(call.args)) if isinstance(leaf, str)]
     for leaf in sorted((leaf for leaf in held if len(leaf.strip()) > SHORT), key=len, reverse=True):
         for spelled in (leaf, json.dumps(leaf)[1:-1], json.dumps(leaf, ensure_ascii=False)[1:-1], leaf.strip()):
-            rest = rest.replace(spelled, "{}") if spelled else rest
+            rest = rest.replace(spelled, "\0") if spelled else rest
     rest = _LABELS.sub("\n", _FOLDED.sub("\n", _outside_brackets(unescaped(rest))))
     return any(len(found[0].split()) >= PROSE for found in _WORDS.finditer(rest))
 

@@ -198,10 +198,12 @@ def test_words_around_a_call_are_prose() -> None:
     call = ToolCalls([ToolCall("write_file", {"path": "a.md", "content": "Then all is well again."})])
     around = [
         WRITES, f"<tool_call>\n{WRITES}\n</tool_call>", f"<think>I have to write it.</think>{WRITES}",
-        f"Thought: so\nAction: write_file\nAction Input: {WRITES}", f"```json\n{WRITES}\n```", json.dumps(WRITES),
+        f"**Thought:** I have to write it.\nAction: write_file\nAction Input: {WRITES}", f"```json\n{WRITES}\n```",
+        json.dumps(WRITES), WRITES.replace('"write_file"', '"write_file", "thought": "I have to write it."'),
     ]  # fmt: skip
     assert not [text for text in around if is_prose(text, call)]
     assert is_prose(f"I write it down: {WRITES}", call)
+    assert is_prose(f"```json\n{WRITES}\n``` I am not sure that you want it.", call)
     assert is_prose(f"<tool_call>\n{WRITES}\n</tool_call>\nThis saves the file.", call)
 
 
@@ -232,13 +234,12 @@ def test_no_mutated_reply_breaks_the_decoder(seed: int, tmp_path: Path, differen
             (tmp_path / f"finding-{len(found)}.txt").write_text(given.text, "utf-8", "surrogatepass")
             small = shrunk(given, kind)
             found[kind] = f"{short(small.text)} finish={small.finish!r} whole={short(small.whole)} input {count}"
+    if differences is not None:
+        differences.settle()
+        found |= {f"harm {at}, only this decoder runs it": short(text) for at, text in enumerate(differences.harms)}
     print(f"\nseed {seed}: {count} inputs, {len(found)} findings")  # noqa: T201
     report = "\n".join(f"{kind}: {what}" for kind, what in found.items())
     assert not found, f"seed {seed}, whole inputs in {tmp_path}:\n{report}"
-    if differences is not None:
-        differences.settle()
-        told = "\n".join(short(text) for text in differences.harms[:10])
-        assert not differences.harms, f"{len(differences.harms)} effects in prose that only this decoder runs:\n{told}"
 
 
 def short(text: str | None) -> str:
