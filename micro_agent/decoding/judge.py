@@ -52,7 +52,9 @@ _COINED = re.compile(r"[a-z][a-z0-9]*+[_.A-Z-]")
 """How the name of a tool begins that is not a word of a language."""
 _PARTNER = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
-_PRINTED = re.compile(r"print\((?:[A-Za-z_]\w*)?\)")
+_PRINTED = re.compile(
+    r"(?:\b[A-Za-z_]\w{0,40}\s?=\s*)?print\(\s*(?:[A-Za-z_]\w*)?\s*\)|\A\s*[A-Za-z_]\w{0,40}\s?=\s*\Z"
+)
 
 
 def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:

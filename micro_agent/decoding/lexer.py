@@ -16,11 +16,15 @@ from micro_agent.decoding.rows import ALIASES, KNOWN, PREFIXED
 
 _BARS = "|｜‖│┃¦"
 _AROUND = _BARS + " \n"
-_QUOTED = r"\"[^\"<>]{0,4000}\"|'[^'<>]{0,4000}'"
+_QUOTED = (
+    r"\"[^\"<>]{0,4000}\"|'[^'<>]{0,4000}'|[\"'][^\"'<>\n]{0,200}[\"']"
+    r"|[\"'](?=\s?/?[>＞])|[\"'][^\"'<>\n]{0,200}\Z"
+)
+"""A value of an attribute; also with two different quotes, with its last one alone, or torn off."""
 _MARK = re.compile(
     r"<\|(?P<side>open|close)\|>(?P<kind>[a-z]{1,20})(?P<more>(?:\s[^<>]{0,300})?)<\|sep\|>|"
     rf"[<＜](?:\s?(?P<before>[{_BARS}]))?(?P<inner>(?(before)(?:\"(?=[{_BARS}])|\s?[{_BARS}])?|(?=[/\w\s◁]))"
-    rf"(?:[^<>＜＞{{}}\"'\n]|\n(?=[ \t]{{0,20}}[\w/])|{_QUOTED}){{0,400}})(?P<end>[>＞]|(?=[{{\n]|\Z))"
+    rf"(?:[^<>＜＞{{}}\"'\n]|\n(?=[ \t]{{0,20}}[\w/])|{_QUOTED}){{0,400}})(?P<end>[>＞]|(?=[{{\n]|\Z)|(?<=[\"'.])[ ]?(?=<))"
     r"|\[(?P<bracket>/?[A-Za-z_]{3,20}\d{0,2})\]"
 )
 _NAMESPACE = re.compile(
@@ -116,7 +120,7 @@ def _tag(found: re.Match[str]) -> Mark | None:
     name, rest = _split(name, rest.replace("Ġ", " "))
     name = "constrain" if name.startswith("reserved_") else name
     close, name = ALIASES.get(name, (closing, name))
-    if not found["end"] and name not in KNOWN:
+    if not found["end"].strip() and name not in KNOWN:
         return None
     empty = rest.rstrip().endswith("/")
     rest = rest.rstrip().removesuffix("/") if empty else rest

@@ -20,6 +20,8 @@ _INLINE = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,4000})\1(?!`)")
 _QUOTE = re.compile(r"[ \t]{0,8}>(?=[ \t])")
 
 
+_MAX_END = 4_000
+"""Characters at the end of a text in which its last word is looked for."""
 _BLANKS = re.compile(r"\s*+")
 
 
@@ -31,13 +33,19 @@ def skip_blanks(text: str, at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A code fence: where it begins and ends with its ticks, where its inside does, and its word."""
+    """A code fence: where it begins, its word ends, its inside begins and ends, its last ticks end; and its word."""
 
     start: int
+    head: int
     inside: int
     stop: int
     end: int
     word: str
+
+
+def _fence(opened: re.Match[str], stop: int, end: int) -> Fence:
+    head = opened.end("word") if opened["ticks"] else opened.end()
+    return Fence(opened.start(), head, opened.end(), stop, end, (opened["word"] or "").lower())
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,15 @@ class Page:
         if index < 0 or self.inline[index][1] <= at:
             return False
         start, end = self.inline[index]
-        return re.search(r"\w", self.text[:start] + self.text[end:]) is not None
+        return self._words[0] < start or self._words[1] > end
+
+    @cached_property
+    def _words(self) -> tuple[int, int]:
+        """Where the first word of the text begins and its last one ends."""
+        first, last = re.search(r"\w", self.text), re.search(r"\w\W*\Z", self.text[-_MAX_END:])
+        if first is None:
+            return len(self.text), 0
+        return first.start(), max(0, len(self.text) - _MAX_END) + (last.start() + 1 if last else 0)
 
     @cached_property
     def fences(self) -> list[Fence]:
@@ -123,13 +139,11 @@ class Page:
             if opened is None:
                 opened = ticks
             else:
-                found.append(
-                    Fence(opened.start(), opened.end(), ticks.start(), ticks.end(), (opened["word"] or "").lower())
-                )
+                found.append(_fence(opened, ticks.start(), ticks.end("ticks") if ticks["ticks"] else ticks.end()))
                 opened = None
         if opened is not None:
             size = len(self.text)
-            found.append(Fence(opened.start(), opened.end(), size, size, (opened["word"] or "").lower()))
+            found.append(_fence(opened, size, size))
         return found
 
     def fence_at(self, at: int) -> Fence | None:

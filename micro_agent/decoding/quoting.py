@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.repair.guessing import texts
-from micro_agent.decoding.rows import KNOWN
+from micro_agent.decoding.rows import KNOWN, ROLES
 
 _PLACEHOLDER = re.compile(
     r"\.{3}|…|<[^\W\d_](?:[^\W\d]|[ .-]){1,60}>|\{[\w .-]{1,60}\}|\{\{[\w .-]{1,60}\}\}"
@@ -29,7 +29,7 @@ _LOGGED = re.compile(
 _OPERATOR = re.compile(r"[ \t]*+(?:==|!=|<=|>=|\.\w|\?|=>)")
 _WRITTEN = re.compile(r"[\s\"'`]{0,9}(?P<name>(?>(?:[\w.-]|\\_)+))")
 _HEADERS = frozenset({"channel", "constrain", "start", "im_start", "start_header_id", "start_of_turn"})
-_HEADER = re.compile(r"\s{0,9}\w{1,20}")
+_HEADER = re.compile(rf"\s{{0,9}}(?:{'|'.join(ROLES)})\b")
 _THOUGHTS = frozenset({"think", "thinking", "thought", "reasoning"})
 _RECEIVER = frozenset({
     "functions", "function", "tools", "tool", "default_api", "api", "functions_api", "self", "this", "agent",
@@ -50,7 +50,7 @@ def outside(page: Page, claims: Sequence[Claim]) -> str:
         header = _HEADER.match(page.text, mark.end) if mark.name in _HEADERS else None
         cut.append((mark.start, header.end() if header else mark.end))
     for fence in page.fences:
-        cut += [(fence.start, fence.inside), (fence.stop, fence.end)]
+        cut += [(fence.start, fence.head), (fence.stop, fence.end)]
     parts: list[str] = []
     at = 0
     for start, end in sorted(cut):

@@ -126,6 +126,21 @@ TURNS: Final = frozenset({
     "tool_outputs_begin", "tool_output_begin",
 })  # fmt: skip
 """Marks with which a model goes on with the result that it imagines."""
+ROLES: Final = (
+    "assistant",
+    "model",
+    "commentary",
+    "analysis",
+    "final",
+    "tool",
+    "function",
+    "json",
+    "code",
+    "python",
+    "user",
+    "system",
+)
+"""What stands behind the mark of a header: who speaks, to whom, in what form."""
 ALIASES: Final[dict[str, tuple[bool, str]]] = {
     "tool_requests": (False, "tool_calls"), "tool_arguments": (False, "arguments"),
     "tool_call:start": (False, "tool_call"), "tool_call:end": (True, "tool_call"),

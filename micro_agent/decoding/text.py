@@ -168,7 +168,8 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
     if (opening := _LOST_BRACE.match(text)) is not None:
         yield "opening_bracket", f"{text[: opening.end()]}{{{text[opening.end() :]}"
     if _HALF_ESCAPED.match(text):
-        yield "double_encoding", text.replace('\\"', '"')
+        bare = text.replace('\\"', '"')
+        yield "double_encoding", bare.replace("\\\\", "\\") if text.lstrip().startswith('"') else bare
 
 
 _NARROW = str.maketrans("｛｝［］", "{}[]")

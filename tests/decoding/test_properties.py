@@ -32,7 +32,10 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
     max_leaves=12,
 )
-PROSE = st.text(st.characters(exclude_characters='{}[]"<`', exclude_categories=["Cs"]), max_size=60)
+PROSE = st.text(
+    st.characters(exclude_characters='{}[]"<>`', exclude_categories=["Cs", "Pi", "Pf", "Ps", "Pe"]), max_size=60
+)
+"""Without a sign of quotation: what stands between two of these is shown and not made."""
 WORDS = st.lists(st.sampled_from([f for f in FRAGMENTS if "calculator" not in f and "now" not in f]), max_size=30)
 TOOLS = (
     Tool("calculator", "", {"type": "object", "properties": {"expression": {"type": "string"}}}, print),

@@ -13,10 +13,11 @@ from typing import Any, cast
 
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.markup.plain_input import bracketed, input_at
-from micro_agent.decoding.page import Page
+from micro_agent.decoding.page import Page, skip_blanks
 from micro_agent.decoding.reading.python import calls_at
 from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.scan.values import Unfinished
+from micro_agent.decoding.rows import STOPS
 from micro_agent.decoding.shapes import Shape
 
 _BULLET = r"(?:\d{1,2}[.)][ \t]{1,3})?(?:[-#>*•]{1,4}[ \t]{1,3})?\**"
@@ -190,6 +191,9 @@ def describes(args: Any, said: str = "", labels: str = "input") -> bool:
 def _call(page: Page, head: _Head, mark: re.Match[str]) -> Claim | None:
     args: Any = {}
     end, unfinished, fault = mark.end(), mark.re is _BARE and page.cut_off, None
+    inner = page.mark_at(skip_blanks(page.text, end))
+    if mark.re is not _BARE and inner is not None and not inner.closing and inner.name in STOPS:
+        return None  # the call of another dialect
     if mark.re is not _BARE:
         try:
             args, end = input_at(page, mark["name"], mark.end(), _STOP)

@@ -11,6 +11,7 @@ known by its wording: what says that it is one is the name before and the names 
 
 import re
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -74,7 +75,7 @@ def read(page: Page) -> Iterator[Claim]:
     if not page.offer.tools or page.cut_off:
         return
     mention = _mention(tuple(page.offer.names or ())[:_MAX_NAMES])
-    taken = [found for found in _before_objects(page, mention)]
+    taken = list(_before_objects(page, mention))
     taken += _before_keys(page, mention, taken)
     yield from taken
     yield from _tables(page, mention)
@@ -93,9 +94,7 @@ def _mention(names: tuple[str, ...]) -> re.Pattern[str]:
 def _named(page: Page, mention: re.Pattern[str], at: int) -> tuple[str, int, int] | None:
     """The tool that is named last before a place, and where from and to; ``None`` where a sentence ends between."""
     reach = max(0, at - _REACH)
-    found = None
-    for found in mention.finditer(page.text, reach, at):
-        pass
+    found = next(iter(deque(mention.finditer(page.text, reach, at), maxlen=1)), None)
     name = page.offer.resolve(found[0].replace("\\", "")) if found else None
     if found is None or name is None or _SENTENCE.search(page.text, found.end(), at):
         return None
@@ -228,11 +227,11 @@ def _pairs(page: Page, name: str, at: int, stop: int) -> dict[str, Any]:
         end = found.start() if found else stop
         if closing >= 0 and (not found or end - closing <= _MAX_JUNCTION):
             said = page.text[start + 1 : closing].strip()
+        elif page.text[start : start + 1] in _QUOTED:
+            return {}
         else:
-            said = (
-                _JUNCTION.sub("", page.text[start:end].strip(_SIGNS)) if found else page.text[start:end].strip(_SIGNS)
-            )
-            said = _bare(said.strip(_SIGNS))
+            said = page.text[start:end].strip(_SIGNS)
+            said = _JUNCTION.sub("", said).strip(_SIGNS) if found else said
             loose = " " in said and page.text[start - 2 : start].rstrip("* ").endswith("=")
             if loose or not _is_whole(said):
                 return {}

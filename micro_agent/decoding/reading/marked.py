@@ -152,6 +152,9 @@ def _ended(page: Page, row: Row, claim: Claim) -> Claim:
             return claim
         if not 0 < len(claim.shapes) <= MAX_CALLS or claim.fault or claim.unfinished:
             return claim
+        word = _NAME.match(page.text, claim.end)
+        if word is not None and page.offer.tools is not None and page.offer.resolve(_bare(word["name"])) is None:
+            return claim
         more = _item(page, replace(row, connects=()), None, claim.end)
         if more is None or not more.shapes:
             return claim
@@ -185,7 +188,7 @@ def _calls_tool(page: Page, calls: Claim) -> bool:
 def _closes(page: Page, mark: Mark, *, closed: bool) -> bool:
     if mark.closing or mark.name in CLOSES:
         return True
-    if closed or mark.name not in CALLS:
+    if closed or mark.name not in CALLS or mark.rest.strip():
         return False
     at = _skip(_BLANK, page.text, mark.end)  # an opening tag closes as well, where nothing follows that it may open
     following = page.mark_at(at)

@@ -152,7 +152,9 @@ class Arguments:
         ):
             close = page.next_mark(value.end) if value.name == "arg_type" and not value.closing else None
             start = close.end if close else value.end
-        return (key, start, Mark("arg_value", following.start, start)) if key and "\n" not in key else None
+        opened = page.text[start - 1 : start] == ">" and start > following.end
+        torn = not opened and text.startswith("<", skip_blanks(text, start))  # a tag that is none
+        return (key, start, Mark("arg_value", following.start, start)) if key and "\n" not in key and not torn else None
 
     def _value(self, start: int, opened: Mark, key: str) -> tuple[Any, int] | None:
         """The value of an argument and where the text goes on behind it; ``None`` when nothing ends it."""
@@ -265,7 +267,8 @@ class Arguments:
         end = self._after(at)
         if not args and end == at:
             return None
-        torn = self.page.cut_off or _TORN.match(self.page.text, end) is not None
+        half = at == len(self.page.text) and not self.page.text.endswith((">", "＞"))  # of a closing tag
+        torn = self.page.cut_off or half or _TORN.match(self.page.text, end) is not None
         return self.head.claim(args, end, unfinished=end == at and torn)
 
     def _after(self, at: int) -> int:

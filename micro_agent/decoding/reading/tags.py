@@ -20,7 +20,7 @@ from micro_agent.decoding.rows import CALLS, NAMES, PAIRS, PARTS, WRAPPERS
 
 _REST_NAME = re.compile(
     r"""\s{0,3}(?:[=(/:]\s{0,3}|(?=\s))(?:name\s{0,3}=\s{0,3})?["']?"""
-    r"""(?P<name>(?!(?:id|type)\b)[A-Za-z_][^\s"'<>=(),]{0,127})["']?[\s),;(>]{0,8}\Z"""
+    r"""(?P<name>(?!(?:id|type)\b)[A-Za-z_][^\s"'<>=(),]{0,127})["']?[\s),;(>.]{0,8}\Z"""
 )
 _ATTRIBUTE = re.compile(r"""(?P<key>[\w-]{1,64})\s?=\s?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 _WORD = re.compile(r"\s{0,9}=?(?P<name>[A-Za-z_][\w.:-]{0,127}+)>?\s{0,9}")
