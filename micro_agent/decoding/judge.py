@@ -126,16 +126,14 @@ def _meant(settled: list[tuple[Claim, Decision]], *, around: bool) -> list[tuple
     A name with empty brackets is spoken of unless another call stands there, and so is what is told of a tool that is
     called elsewhere in the text.
     """
-    told = [
-        claim
-        for claim, _ in settled
-        if claim.dialect == "named" and all(one.strength == "loose" for one in claim.shapes)
-    ]
+    loose = ((claim, {one.strength for one in claim.shapes}) for claim, _ in settled if claim.dialect == "named")
+    told = [claim for claim, strengths in loose if strengths == {"loose"}]
     sure = [found for claim, found in settled if claim.sure and claim not in told and isinstance(found, ToolCalls)]
     called = {call.name for found in sure for call in found.calls}
 
     def counts(claim: Claim, found: Decision) -> bool:
-        mention = around and claim.dialect == "pythonic" and not (claim.sure or claim.fault or claim.unfinished)
+        empty = claim.dialect in ("pythonic", "named") and not (claim.sure or claim.fault or claim.unfinished)
+        mention = around and empty
         if not mention and claim not in told:
             return True
         alike = isinstance(found, ToolCalls) and called.isdisjoint(call.name for call in found.calls)

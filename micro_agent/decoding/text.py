@@ -161,6 +161,8 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
         yield "html", html.unescape(text)
     if "｛" in text:
         yield "full_width", text.translate(_NARROW)
+    if any(not tag["inline"] for tag in _FORMAT.finditer(text)):
+        yield "html", html.unescape(_FORMAT.sub(lambda tag: "" if tag["inline"] else "\n", text)).replace("\xa0", " ")
     if "[>[" in text:
         yield "tags", _SENTINEL.sub("", text)
     if "invoke name=" in text and "<invoke" not in text:
@@ -172,6 +174,8 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
         yield "double_encoding", bare.replace("\\\\", "\\") if text.lstrip().startswith('"') else bare
 
 
+_FORMAT = re.compile(r"</?(?:(?P<inline>code|b|strong|i|em|span)|p|br|div|pre|li|ul|ol|h\d)\s?/?>")
+"""Tags of HTML that only format."""
 _NARROW = str.maketrans("｛｝［］", "{}[]")
 # MiniMax' tokens before each tag, and its tags without their brackets.
 _SENTINEL = re.compile(r"\]<\]\w{1,20}\[>\[(?=\s?<)")

@@ -37,7 +37,8 @@ _FINAL = re.compile(r"<\|channel\|>\s*+final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0
 _END = re.compile(r"<\|(?:end|return|start|call|channel)\|>")
 # Functionary's recipient "all" is the user.
 _TO_ALL = re.compile(
-    r"(?:(?:<\|from\|>[ \t]{0,9}assistant\s{0,9})?<\|recipient\|>|>>>|(?=.*?(?:>>>|<\|content\|>)))\s*+all\s{0,9}(?:<\|content\|>|(?<=\n))"
+    r"(?:(?:<\|from\|>[ \t]{0,9}assistant\s{0,9})?<\|recipient\|>|>>>|(?=.*?(?:>>>|<\|content\|>)))"
+    r"\s*+all\s{0,9}(?:<\|content\|>|(?<=\n))"
     r"(?P<answer>[^<>]*+(?>(?:<(?!\|)[^<>]*+|>(?!>>)[^<>]*+)*))",
     re.DOTALL,
 )

@@ -16,8 +16,8 @@ from micro_agent.decoding.markup.plain_input import bracketed, input_at
 from micro_agent.decoding.page import Page, skip_blanks
 from micro_agent.decoding.reading.python import calls_at
 from micro_agent.decoding.repair.mending import Unreadable
-from micro_agent.decoding.scan.values import Unfinished
 from micro_agent.decoding.rows import STOPS
+from micro_agent.decoding.scan.values import Unfinished
 from micro_agent.decoding.shapes import Shape
 
 _BULLET = r"(?:\d{1,2}[.)][ \t]{1,3})?(?:[-#>*•]{1,4}[ \t]{1,3})?\**"

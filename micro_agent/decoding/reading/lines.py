@@ -50,7 +50,7 @@ _SIGN = r"[ \t]{0,2}(?:[:：=＝]|[=-]>|[→➜➔▶⇒]|(?<=[ \t])[—–-](?=
 """What stands between a key and its value."""
 _KEY = re.compile(rf"(?<![A-Za-z0-9_])(?P<key>[^\W\d]\w{{0,63}}+)[\"'`*»」]{{0,3}}{_SIGN}[ \t*]{{0,3}}")
 _LINE = re.compile(
-    rf"(?P<indent>[ \t>*#•+‣◦–—-]{{0,12}})[`*\"'«]{{0,3}}(?P<key>\w{{1,64}}+)[`*\"'»]{{0,3}}{_SIGN}[ \t*]{{0,3}}"
+    rf"(?:[ \t>]*\n)?(?P<indent>[ \u3000\t>*#•+‣◦–—-]{{0,12}})[`*\"'«]{{0,3}}(?P<key>\w{{1,64}}+)[`*\"'»]{{0,3}}{_SIGN}[ \t*]{{0,3}}"
     r"(?P<value>[^\n]*+)\n?"
 )
 _QUOTED = {"`": "`", '"': '"', "'": "'", "«": "»", "“": "”", "「": "」", "„": "“"}
@@ -60,14 +60,15 @@ _MAX_JUNCTION = 16
 _BELOW = re.compile(r"(?:[ \t]*+\n)*(?P<indent>[ \t]*+)(?P<item>- )?[^\n]*+\n?")
 _BLOCK = re.compile(r"[|>][+-]?\s*")
 _ROW = re.compile(r"^[ \t]*\|(?P<cells>[^\n]*\|)[ \t]*$", re.MULTILINE)
+_ITEM = re.compile(r"^[^\w\n]{1,12}(?P<name>[A-Za-z_][\w.-]{0,127}+)[^\w\n]{0,6}$", re.MULTILINE)
 _RULE = re.compile(r"[\s|:-]+")
-_SENTENCE = re.compile(r"[.!?]\s+\S|[。！？]|\n[ \t]*\n[^\n]*\n[ \t]*\n|```[ \t]*\n[^\n]*\S[^\n]*\n")
+_SENTENCE = re.compile(r"[.!?]\s+\S|[。！？]|\n[ \t]*\n[^\n]*\n[ \t]*\n")
 """What ends what is said of a tool: no arguments of it stand behind that."""
 _OPENED = re.compile(r"[\"'`*\]\\]*\s?(?P<bracket>[({\[（｛])")
 _PARTNER = {"(": ")", "[": "]", "{": "}", "（": "）", "｛": "｝"}
 _PARTS = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
 _start = attrgetter("start")
-_SIGNS = "\"'`* \t,;。.）)"
+_SIGNS = "\"'`* \t,;，；、。.）)"
 
 
 def read(page: Page) -> Iterator[Claim]:
@@ -79,6 +80,7 @@ def read(page: Page) -> Iterator[Claim]:
     taken += _before_keys(page, mention, taken)
     yield from taken
     yield from _tables(page, mention)
+    yield from _alone(page)
     yield from _commands(page)
 
 
@@ -126,7 +128,10 @@ def _before_objects(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
             continue
         try:
             args, repairs = mend(piece.text, page.offer.allowance, guess=False)
-        except Unreadable:
+        except Unreadable as why:
+            first = _KEY.search(piece.text)
+            if first is not None and first["key"] in page.offer.properties(named[0]):
+                yield Claim(piece.start, piece.end, [Shape(named[0], None, "explicit")], "named", fault=str(why))
             continue
         given = cast("dict[str, Any]", args)
         if (
@@ -272,7 +277,8 @@ def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
     ]
     rows = [(row, cells) for row, cells in rows if not _RULE.fullmatch(row["cells"])]
     pairs = [(row, cells) for row, cells in rows if len(cells) == 2]
-    named = _named(page, mention, pairs[0][0].start()) if pairs else None
+    begin, end = (pairs[0][0].start(), pairs[-1][0].end()) if pairs else (0, 0)
+    named = (_named(page, mention, begin) or _named_behind(page, mention, end)) if pairs else None
     if named is not None:
         known = page.offer.properties(named[0])
         args = {
@@ -281,7 +287,7 @@ def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
             if key in known
         }
         if len(args) >= len(pairs) - 1:
-            yield Claim(named[1], pairs[-1][0].end(), [Shape(named[0], args, "loose")], "named")
+            yield Claim(min(named[1], begin), max(named[2], end), [Shape(named[0], args, "loose")], "named")
     for row, cells in rows[1:]:
         tool = next((name for cell in cells if mention.fullmatch(cell) and (name := page.offer.resolve(cell))), None)
         known = page.offer.properties(tool or "")
@@ -293,6 +299,14 @@ def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
         }
         if tool is not None and args:
             yield Claim(row.start(), row.end(), [Shape(tool, args, "loose")], "named")
+
+
+def _alone(page: Page) -> Iterator[Claim]:
+    """The name of a tool as an item of a list: a call without arguments where others stand beside it."""
+    for line in islice(_ITEM.finditer(page.text), _MAX_GROUPS):
+        name = page.offer.resolve(line["name"])
+        if name is not None:
+            yield Claim(line.start("name"), line.end("name"), [Shape(name, {}, "loose")], "named", sure=False)
 
 
 def _commands(page: Page) -> Iterator[Claim]:

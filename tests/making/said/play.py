@@ -24,6 +24,8 @@ Call = tuple[str, dict[str, Any]]
 FOLDER = Path(__file__).parent
 KINDS: tuple[Kind, ...] = ("honest", "meant")
 HALVES = ("dev", "held")
+HARD = "hard"
+"""Of the calls that are meant: forms that are rare, two or three slips at once."""
 
 
 @cache
@@ -107,7 +109,7 @@ def played(kind: Kind, half: str) -> Iterator[Played]:
 def main(kinds: Sequence[Kind], halves: Sequence[str], *, shown: bool) -> None:
     """Print how the texts were taken."""
     for kind in kinds:
-        for half in halves:
+        for half in (*halves, *((HARD,) if kind == "meant" and len(halves) > 1 else ())):
             runs = list(played(kind, half))
             sys.stdout.write(f"{kind} {half}: {len(runs)} texts, {dict(Counter(run.verdict for run in runs))}\n")
             for run in runs if shown else ():
