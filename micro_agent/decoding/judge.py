@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.tokens import without_tokens
@@ -106,16 +106,13 @@ def _name_in(found: re.Match[str]) -> str | None:
 def _takes(page: Page, text: str) -> str | None:
     """The only tool whose arguments an object is, all that it requires among them."""
     try:
-        given = exact(text)
+        value = exact(text)
     except Unreadable:
         return None
-    tools = [
-        tool for tool in page.offer.tools or () if isinstance(given, dict) and given and tool.parameters.get("required")
-    ]
+    given = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    names = [tool.name for tool in page.offer.tools or () if given and tool.parameters.get("required")]
     fitting = [
-        tool.name
-        for tool in tools
-        if given.keys() <= page.offer.properties(tool.name) and page.offer.faults(tool.name, given) is None
+        name for name in names if given.keys() <= page.offer.properties(name) and not page.offer.faults(name, given)
     ]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -112,9 +112,9 @@ def _described(name: str, schema: dict[str, Any], offer: Offer) -> ToolCalls | _
 
 def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
     """The arguments as they stand there; a text as an input is the only argument where the tool has one such."""
-    if shape.strength in ("named", "loose", "bare") and isinstance(cast("Any", shape.args), dict):
-        known = offer.properties(name)  # the arguments stand beside the name, and an id of the call with them
-        beside = cast("dict[str, Any]", shape.args)
+    beside = cast("dict[str, Any]", shape.args) if isinstance(shape.args, dict) else {}
+    if shape.strength in ("named", "loose", "bare") and beside:  # they stand beside the name, with an id of the call
+        known = offer.properties(name)
         return {key: value for key, value in beside.items() if key in known or plain(key) not in BESIDE}
     key = only_text(offer, name) if shape.said and not shape.args.lstrip().startswith(("{", '"{')) else None
     return shape.args if key is None or not shape.args.strip() else {key: shape.args}
