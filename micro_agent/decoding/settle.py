@@ -112,12 +112,16 @@ def _described(name: str, schema: dict[str, Any], offer: Offer) -> ToolCalls | _
 
 def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
     """The arguments as they stand there; a text as an input is the only argument where the tool has one such."""
-    beside = cast("dict[str, Any]", shape.args) if isinstance(shape.args, dict) else {}
+    beside = _object(shape.args)
     if shape.strength in ("named", "loose", "bare") and beside:  # they stand beside the name, with an id of the call
         known = offer.properties(name)
         return {key: value for key, value in beside.items() if key in known or plain(key) not in BESIDE}
     key = only_text(offer, name) if shape.said and not shape.args.lstrip().startswith(("{", '"{')) else None
     return shape.args if key is None or not shape.args.strip() else {key: shape.args}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def arguments_of(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
@@ -164,7 +168,7 @@ def _inside(name: str, args: dict[str, Any], offer: Offer) -> Iterator[Any]:
 
 def _valued(args: Any) -> dict[str, Any] | None:
     """``{"city": "Rome"}`` for ``{"city": {"type": "string", "value": "Rome"}}``, as a schema with values in it."""
-    given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    given = _object(args)
     held = [cast("dict[str, Any]", value) for value in given.values() if isinstance(value, dict)]
     if not given or len(held) < len(given) or not all({"value"} <= value.keys() <= _VALUED for value in held):
         return None
