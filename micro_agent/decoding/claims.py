@@ -28,5 +28,7 @@ class Claim:
     """Whether the text ends inside it."""
     sure: bool = True
     """Whether its form says that it is a call, and not a thing that looks like one."""
+    amid: bool = False
+    """Whether words may stand inside it that are not part of the call: it counts as embedded then."""
     marked: bool = False
     """Whether a mark or a label opens it."""

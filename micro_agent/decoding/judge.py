@@ -371,7 +371,7 @@ def _may_go_on(page: Page, last: Claim, *, again: bool) -> bool:
 
 def stands(page: Page, claims: Sequence[Claim]) -> Standing:
     """How calls stand, by what is left of the text without them, their marks and fences."""
-    if _says_more(page, claims) or any(claim.answer for claim in claims):
+    if _says_more(page, claims) or any(claim.answer or claim.amid for claim in claims):
         return "embedded"
     return "markup" if any(map(_is_markup, claims)) else "alone"
 

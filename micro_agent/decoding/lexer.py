@@ -33,7 +33,6 @@ _NAMESPACE = re.compile(
 )
 _WORD = re.compile(r"(?P<name>[A-Za-z_◁](?>(?:(?!Ġ)[\w.:▁\\-])*)|\")(?P<rest>.*)", re.DOTALL)
 _SUFFIX = re.compile(r":[0-9a-f]{6,16}\Z")
-_TWICE = re.compile(r"(\w{2,12}):(begin|end)_(\w{2,30}):\1")
 _JOINT = re.compile(r"[\s_▁\\-]+")
 _MAX_MARKS = 2500
 """So many marks are looked at: a reply with more is a page."""
@@ -113,8 +112,6 @@ def _tag(found: re.Match[str]) -> Mark | None:
     if word is None:
         return None
     said, rest = _SUFFIX.sub("", word["name"]), word["rest"]
-    if (twice := _TWICE.fullmatch(said)) is not None:
-        said, closing = twice[3], twice[2] == "end"
     if bars and rest and re.fullmatch(r"[\w ▁]*", rest):
         said, rest = said + rest, ""
     name = _JOINT.sub("_", said).strip("_").lower()

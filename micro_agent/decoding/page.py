@@ -126,9 +126,8 @@ class Page:
     def _words(self) -> tuple[int, int]:
         """Where the first word of the text begins and its last one ends."""
         first, last = re.search(r"\w", self.text), re.search(r"\w\W*\Z", self.text[-_MAX_END:])
-        if first is None:
-            return len(self.text), 0
-        return first.start(), max(0, len(self.text) - _MAX_END) + (last.start() + 1 if last else 0)
+        end = max(0, len(self.text) - _MAX_END) + (last.start() + 1 if last else 0)
+        return (first.start() if first else len(self.text)), end
 
     @cached_property
     def fences(self) -> list[Fence]:

@@ -42,7 +42,6 @@ _NAME = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*+)(?=\s{0,9}(?:\(|=(?!=)))")
 _UNQUOTED = re.compile(
     r"(?<=\x00=)(?!(?:True|False|None)\b)([A-Z][^\W\d_]{0,40}+(?<=[a-z])(?:[ -][^\W\d_]{1,30}+){0,4})(?=[,)])"
 )
-_ADJACENT = re.compile(r"\x00s(\d+)\x00\x00s(\d+)\x00")
 _ZEROS = re.compile(r"(?<![\w.\x00+-])[-+]?0\d{1,30}+(?![\w.\x00])")
 """Python has no such number: as text it is one for an argument that is a number, and ``007`` for one that is a text."""
 _PREFIX = re.compile(r"(?<![\w\x00])(?:await|return)[ ](?=[ ]{0,3}\x00n)")
@@ -80,9 +79,6 @@ def python_calls(text: str, allowance: Allowance) -> list[PythonCall]:
         raise Unreadable("it is too long")
     bare = _NAME.sub(lambda match: _kept(names, match[1], "n"), bare)
     bare = with_usual_signs(_PREFIX.sub("", bare), strings, names)
-    while (again := _ADJACENT.search(bare)) is not None:
-        whole = _kept(strings, strings[int(again[1])] + strings[int(again[2])], "s")
-        bare = bare[: again.start()] + whole + bare[again.end() :]
     bare = _UNQUOTED.sub(lambda match: _kept(strings, match[1], "s"), bare)
     bare = _ZEROS.sub(lambda match: _kept(strings, match[0], "s"), bare)
     if not _PLAIN.fullmatch(bare) or not allowance.spend(2 * len(bare) + len(text) // 50):

@@ -61,6 +61,7 @@ _BELOW = re.compile(r"(?:[ \t]*+\n)*(?P<indent>[ \t]*+)(?P<item>- )?[^\n]*+\n?")
 _BLOCK = re.compile(r"[|>][+-]?\s*")
 _ROW = re.compile(r"^[ \t]*\|(?P<cells>[^\n]*\|)[ \t]*$", re.MULTILINE)
 _ITEM = re.compile(r"^[^\w\n]{1,12}(?P<name>[A-Za-z_][\w.-]{0,127}+)[^\w\n]{0,6}$", re.MULTILINE)
+_TICKS = re.compile(r"```\w*")
 _RULE = re.compile(r"[\s|:-]+")
 _SENTENCE = re.compile(r"[.!?]\s+\S|[。！？]|\n[ \t]*\n[^\n]*\n[ \t]*\n")
 """What ends what is said of a tool: no arguments of it stand behind that."""
@@ -141,7 +142,9 @@ def _before_objects(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
             and not describes(given)
         ):
             start, end = min(named[1], piece.start), max(named[2], piece.end)
-            yield Claim(start, end, [Shape(named[0], given, "explicit")], "named", repairs=repairs)
+            between = page.text[min(named[2], piece.end) : max(named[1], piece.start)]
+            amid = re.search(r"\w", _TICKS.sub("", between)) is not None
+            yield Claim(start, end, [Shape(named[0], given, "explicit")], "named", repairs=repairs, amid=amid)
 
 
 def _before_keys(page: Page, mention: re.Pattern[str], taken: list[Claim]) -> list[Claim]:
@@ -162,7 +165,7 @@ def _before_keys(page: Page, mention: re.Pattern[str], taken: list[Claim]) -> li
         if named is None and (behind := _named_behind(page, mention, at)) is not None:
             args, end = _lines(page, behind[0], line)
             if args and end <= behind[1] and not _SENTENCE.search(page.text, end, behind[1]):
-                claims.append(Claim(line, behind[2], [Shape(behind[0], args, "loose")], "named"))
+                claims.append(Claim(line, behind[2], [Shape(behind[0], args, "loose")], "named", amid=True))
             continue
         if named is None or any(claim.start <= named[1] < claim.end for claim in claims):
             continue
@@ -178,7 +181,7 @@ def _before_keys(page: Page, mention: re.Pattern[str], taken: list[Claim]) -> li
             end = _stop(page.text, at, opened)
             args = _pairs(page, named[0], at, end)
         if args and not describes(args):
-            claims.append(Claim(named[1], end, [Shape(named[0], args, "loose")], "named"))
+            claims.append(Claim(named[1], end, [Shape(named[0], args, "loose")], "named", amid=True))
     return claims
 
 
@@ -237,7 +240,7 @@ def _pairs(page: Page, name: str, at: int, stop: int) -> dict[str, Any]:
         else:
             said = page.text[start:end].strip(_SIGNS)
             said = _JUNCTION.sub("", said).strip(_SIGNS) if found else said
-            loose = " " in said and page.text[start - 2 : start].rstrip("* ").endswith("=")
+            loose = " " in said and page.text[start - 2 : start].rstrip("* ").endswith(("=", "＝"))
             if loose or not _is_whole(said):
                 return {}
         if key in args or not said:
@@ -249,7 +252,13 @@ def _pairs(page: Page, name: str, at: int, stop: int) -> dict[str, Any]:
 def _is_whole(value: str) -> bool:
     """Whether no bracket and no quote in a value has its partner somewhere else."""
     brackets = all(value.count(opening) == value.count(closing) for opening, closing in ("()", "[]", "{}"))
-    return brackets and value.count('"') % 2 == 0 and value[:1] not in ("'", "`") and value[-1:] not in ("'", "`")
+    return (
+        brackets
+        and "</" not in value
+        and value.count('"') % 2 == 0
+        and value[:1] not in ("'", "`")
+        and value[-1:] not in ("'", "`")
+    )
 
 
 def _bare(value: str) -> str:
@@ -287,7 +296,7 @@ def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
             if key in known
         }
         if len(args) >= len(pairs) - 1:
-            yield Claim(min(named[1], begin), max(named[2], end), [Shape(named[0], args, "loose")], "named")
+            yield Claim(min(named[1], begin), max(named[2], end), [Shape(named[0], args, "loose")], "named", amid=True)
     for row, cells in rows[1:]:
         tool = next((name for cell in cells if mention.fullmatch(cell) and (name := page.offer.resolve(cell))), None)
         known = page.offer.properties(tool or "")
@@ -298,7 +307,7 @@ def _tables(page: Page, mention: re.Pattern[str]) -> Iterator[Claim]:
             if key in known and value
         }
         if tool is not None and args:
-            yield Claim(row.start(), row.end(), [Shape(tool, args, "loose")], "named")
+            yield Claim(row.start(), row.end(), [Shape(tool, args, "loose")], "named", amid=True)
 
 
 def _alone(page: Page) -> Iterator[Claim]:
@@ -306,7 +315,9 @@ def _alone(page: Page) -> Iterator[Claim]:
     for line in islice(_ITEM.finditer(page.text), _MAX_GROUPS):
         name = page.offer.resolve(line["name"])
         if name is not None:
-            yield Claim(line.start("name"), line.end("name"), [Shape(name, {}, "loose")], "named", sure=False)
+            yield Claim(
+                line.start("name"), line.end("name"), [Shape(name, {}, "loose")], "named", sure=False, amid=True
+            )
 
 
 def _commands(page: Page) -> Iterator[Claim]:

@@ -270,9 +270,7 @@ def _without_arguments(page: Page, name: str | None, start: int, *, sure: bool) 
     mark = page.mark_at(at)
     closed = mark is not None and (mark.closing or mark.name in CLOSES)
     ended = at == len(page.text)
-    if not (closed or ended) or not (known or sure):
-        return None
-    if not closed and not sure:
+    if not (closed or (ended and sure)) or not (known or sure):
         return None
     return Claim(start, at, [Shape(name, {}, "explicit")], unfinished=ended)
 

@@ -91,9 +91,7 @@ def _widened(piece: Piece, page: Page) -> Claim | None:
     with suppress(Unreadable):
         value, repairs = mend(page.text[piece.start : end], page.offer.allowance, closing=False)
         claim = _understood(piece, value, page)
-        if claim is not None:
-            claim.end, claim.repairs = end, [*repairs, *claim.repairs]
-        return claim
+        return claim and replace(claim, end=end, repairs=[*repairs, *claim.repairs])
     return None
 
 

@@ -70,8 +70,6 @@ def calls_at(page: Page, at: int) -> Claim | None:
         end = min(stop, len(page.text))
         gap = _GAP.match(page.text, end)
         anchor = _ANCHOR.match(page.text, gap.end()) if gap else None
-        if anchor is not None and page.offer.tools is not None and not _may_call(page, anchor):
-            anchor = None
     closing = _CLOSERS.match(page.text, end)
     return Claim(at, closing.end() if closing else end, shapes, "pythonic", repairs=repairs)
 

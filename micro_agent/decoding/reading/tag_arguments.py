@@ -101,8 +101,6 @@ class Arguments:
 
     def _stands_around(self, mark: Mark) -> bool:
         """Whether a mark only stands around arguments, or where a key should open: ``<tool_call>city</arg_key>``."""
-        if mark.name in ("tool_sep", "arg_type"):
-            return True
         own = mark.said.casefold() in self.keys
         if mark.closing:
             return mark.name in WRAPPERS | PAIRS | NAMES and not own
