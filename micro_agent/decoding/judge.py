@@ -4,53 +4,25 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
+from micro_agent.decoding.attempts import TAG, began, cannot_be_read, in_sentence, is_shown, unread
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.tokens import without_tokens
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, Standing, ToolCalls
-from micro_agent.decoding.keys import NAMES, NEAR_NAMES, plain
-from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.quoting import is_all, is_quoted, outside
-from micro_agent.decoding.repair.mending import Unreadable, exact, repair
-from micro_agent.decoding.rows import CALLS, OPENS, RANKS
+from micro_agent.decoding.repair.mending import repair
+from micro_agent.decoding.rows import RANKS
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
-from micro_agent.decoding.wording import shorten
 
 _PLAIN = frozenset({"", "pythonic", "command_line", "named"})
 """What is not markup: objects, calls in Python's syntax, a command line."""
 _WORD = re.compile(r"\w")
-_TAG = re.compile(r"</?[^<>\n]{1,80}>|[`'\"]")
-_GOES_ON = re.compile(r"\A\s?[.,;:!?)…]|\w")
-_FILLED = re.compile(r"[^<\n]*\w\s+\w[^<\n]*</")
-_FIRST = re.compile(r"[\w.-]{1,128}+")
-_ABOUT = re.compile(r"\s+[^\W\d_A-Z]+\s+\w")
-_BLANK = re.compile(r"""[:={\[,("'>]\s?(?:\.{3}|…)|\{\s?[A-Za-z_ ]{2,30}\}|[:=>"]\s?<[\w -]{2,40}>""")
-"""What stands in an example where a call has a name or a value."""
-_NAME_KEYS = frozenset({*NAMES, *NEAR_NAMES})
-_NAMED = re.compile(r"(?:=|\s{1,9}name\s?=)\s?[\"']?[\w.:-]{1,128}[\"']?\s?")
-_BEGUN = re.compile(
-    r"\bto=(?:functions[.:])?(?!(?:assistant|user|system|all)\b)(?P<name>[\w./-]{1,128}+)[^\n<]{0,20}+"
-    r"(?:<\|(?:channel|constrain)\|>[^\n<]{0,40}+){0,2}<\|message\|>|>>>(?!all\b)\w{1,64}+\s*+(?=\{|\Z)",
-)
 _CLOSED = re.compile(
     r"</[\w:|]{1,40}>|<[|｜](?:call|return|/[\w ]{1,40}|[^<>|｜\n]{0,30}(?:end|END|eot|eom|stop)[^<>|｜\n]{0,20})[|｜]>"
     r"|\[/[A-Z_]{1,30}\]|<\w{1,20}\|>"
 )
-_MAX_SPOKEN_OF = 60
-"""More marks of calls than this in one text are no explanation of them."""
-_REACH, _NEAR = 2000, 300
-"""Characters around a mark that are looked at to tell whether it opens a call or a sentence speaks of it."""
-_ENDS = re.compile(r"\A\s*(?:```\w*\s*|[`'\"])?|[\s`'\";.]+\Z")
-_ATTEMPT = re.compile(r"(?:(?P<name>[A-Za-z_][\w.-]{0,127}+)[\"'`]?\s?)?(?P<bracket>[\[{(<])")
-_NAMED_IN = re.compile(
-    r"""(?:["'](?P<key>[\w -]{1,40})["']\s?:\s?)?["'](?P<quoted>[A-Za-z_][\w.-]{0,127}+)["'](?P<is_key>\s?:)?"""
-    r"""|(?<=[(<\["'])(?P<bare>[A-Za-z_][\w.-]{0,127}+)(?=[ ]?[( =])"""
-)
-_COINED = re.compile(r"[a-z][a-z0-9]*+[_.A-Z-]")
-"""How the name of a tool begins that is not a word of a language."""
-_PARTNER = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
 _PRINTED = re.compile(
     r"(?:\b[A-Za-z_]\w{0,40}\s?=\s*)?print\(\s*(?:[A-Za-z_]\w*)?\s*\)|\A\s*[A-Za-z_]\w{0,40}\s?=\s*\Z"
@@ -68,7 +40,7 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     calls = [(claim, found) for claim, found in settled if isinstance(found, ToolCalls)]
     if (wrong := _wrong(page, settled, bool(calls))) is not None:
         return wrong
-    lost = _unread(page, kept, calls[0][0].end if calls else 0)
+    lost = unread(page, kept, calls[0][0].end if calls else 0)
     if calls:
         return lost or _together(page, calls)
     answers = [claim for claim, found in settled if isinstance(found, Final)]
@@ -76,45 +48,6 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
         name = next((page.offer.resolve(claim.shapes[0].name) for claim in quoted if claim.shapes), None)
         return error("quoted", "A call that is shown and not made.", page.offer, name)
     return lost or _final(page, [(claim, found) for claim, found in settled if isinstance(found, Final)])
-
-
-def unmade(page: Page) -> DecodeError | None:
-    """An error for a text that nobody claims and that is more likely an attempt at a call than an answer.
-
-    It is as a whole a list or an object with the name of a tool in it, the arguments of one, or its name and brackets.
-    """
-    text = _ENDS.sub("", page.text)
-    if not page.offer.tools or len(text) > _REACH:
-        return None
-    begun = _ATTEMPT.match(text)
-    if begun is None or not text.endswith(_PARTNER[begun["bracket"]]):
-        return None
-    named = [begun["name"]] if begun["name"] else list(filter(None, map(_name_in, _NAMED_IN.finditer(text))))
-    known = next((name for name in map(page.offer.resolve, named) if name), None) or _takes(page, text)
-    if known is None:
-        return None
-    return error("malformed", f"{shorten(text, 60)!r}, which is in no form of a tool call.", page.offer, known)
-
-
-def _name_in(found: re.Match[str]) -> str | None:
-    """What may be the name of a tool in data: a key, under a key for a name, before arguments, or no usual word."""
-    quoted = found["quoted"]
-    named = quoted and (found["is_key"] or plain(found["key"] or "") in _NAME_KEYS or _COINED.match(quoted))
-    return quoted if named else found["bare"]
-
-
-def _takes(page: Page, text: str) -> str | None:
-    """The only tool whose arguments an object is, all that it requires among them."""
-    try:
-        value = exact(text)
-    except Unreadable:
-        return None
-    given = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    names = [tool.name for tool in page.offer.tools or () if given and tool.parameters.get("required")]
-    fitting = [
-        name for name in names if given.keys() <= page.offer.properties(name) and not page.offer.faults(name, given)
-    ]
-    return fitting[0] if len(fitting) == 1 else None
 
 
 def _meant(settled: list[tuple[Claim, Decision]], *, around: bool) -> list[tuple[Claim, Decision]]:
@@ -177,33 +110,24 @@ def _settled(page: Page, claim: Claim) -> Decision | None:
     """What one claim comes to; ``None`` for data."""
     if claim.unfinished or claim.fault:
         if page.cut_off:
-            return error("cut_off", f"{_began(page, claim)} and was cut off by the token limit.", page.offer)
+            return error("cut_off", f"{began(page, claim)} and was cut off by the token limit.", page.offer)
         if not claim.sure and _WORD.search(outside(page, [claim])):
             return None
         why = claim.fault or "it ends before the call is complete"
         named = page.offer.resolve(claim.shapes[-1].name) if claim.shapes else None
-        return error("malformed", _said(page, claim, why), page.offer, named)
+        return error("malformed", cannot_be_read(page, claim, why), page.offer, named)
     if claim.answer is not None and not claim.shapes:
         return Final(claim.answer, _recorded(page, claim, Final(claim.answer)))
     found = (
         settle(claim.shapes, page.offer)
         if claim.shapes
-        else error("malformed", _said(page, claim, "it holds no call"), page.offer)
+        else error("malformed", cannot_be_read(page, claim, "it holds no call"), page.offer)
     )
     if found is None and any(one.kind == "closing_brackets" for one in claim.repairs):
-        return error("malformed", _said(page, claim, "its closing brackets are missing"), page.offer)
+        return error("malformed", cannot_be_read(page, claim, "its closing brackets are missing"), page.offer)
     if isinstance(found, ToolCalls | Final):
         return replace(found, repairs=[*_recorded(page, claim, found), *found.repairs])
     return found
-
-
-def _began(page: Page, claim: Claim) -> str:
-    kind = "Markup" if claim.dialect else "Text"
-    return f"{kind} that starts with {shorten(page.text[claim.start : claim.end], 40)!r}"
-
-
-def _said(page: Page, claim: Claim, why: str) -> str:
-    return f"{_began(page, claim)} and cannot be read: {why}."
 
 
 def _recorded(page: Page, claim: Claim, found: ToolCalls | Final) -> list[Repair]:
@@ -235,74 +159,10 @@ def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -
         example = found.reason in ("unknown_tool", "malformed") and not named and _WORD.search(outside(page, [claim]))
         if not _is_markup(claim) and found.reason != "unknown_tool" and _is_in_code(page, claim):
             continue
-        spoken = found.reason == "malformed" and _in_sentence(page, claim.start, claim.end)
-        if not (example and ((calls and not _is_markup(claim)) or spoken or _is_shown(page, claim))):
+        spoken = found.reason == "malformed" and in_sentence(page, claim.start, claim.end)
+        if not (example and ((calls and not _is_markup(claim)) or spoken or is_shown(page, claim))):
             return found
     return None
-
-
-def _unread(page: Page, claims: Sequence[Claim], at: int) -> DecodeError | None:
-    """An error where markup of a call is there that no reader took: an answer full of markup is not one."""
-    stop, spoken_of = page.turn_after(at) if at else len(page.text), 0
-    for mark in page.marks:
-        if mark.closing or not at <= mark.start < stop or not _opens(page, mark):
-            continue
-        inside = page.inside(mark)
-        if any(claim.start <= mark.start < claim.end or claim.start == inside for claim in claims):
-            continue
-        spoken_of += 1
-        after = page.text[mark.end : mark.end + _NEAR].partition("\n")[0]
-        said = mark.rest + " " + after
-        names = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) for name in page.offer.names or ())
-        if (
-            not at
-            and spoken_of < _MAX_SPOKEN_OF
-            and not names
-            and not _FILLED.match(after)
-            and (_in_sentence(page, mark.start, mark.end) or _ABOUT.match(after))
-        ):
-            continue  # a sentence speaks of it
-        if page.is_quoted(mark.start):
-            continue
-        claim = Claim(mark.start, len(page.text), (), "unread", fault="it is in no form of a tool call")
-        if spoken_of >= _MAX_SPOKEN_OF or not (page.fence_at(mark.start) and _is_shown(page, claim)):
-            return error("cut_off" if page.cut_off else "malformed", _said(page, claim, claim.fault or ""), page.offer)
-    for begun in _BEGUN.finditer(page.text, at, stop):
-        inside = any(claim.start <= begun.start() < claim.end for claim in claims) or page.in_code(begun.start())
-        known = page.offer.resolve(begun["name"] or "") is not None
-        if not inside and (known or not _in_sentence(page, begun.start(), begun.end())):
-            claim = Claim(begun.start(), len(page.text), (), "unread", fault="it is in no form of a tool call")
-            return error("cut_off" if page.cut_off else "malformed", _said(page, claim, claim.fault or ""), page.offer)
-    return None
-
-
-def _opens(page: Page, mark: Mark) -> bool:
-    """Whether a mark opens a call: a token does, a tag only with something behind it that may be one."""
-    if mark.name not in OPENS and mark.name not in CALLS:
-        return False
-    rest = page.text[mark.end : mark.end + _REACH].lstrip()
-    if mark.name == "recipient" and rest.startswith("all"):
-        return False
-    if mark.token or _NAMED.fullmatch(mark.rest):
-        return True
-    word = _FIRST.match(rest)
-    named = word is not None and page.offer.tools is not None and page.offer.resolve(word[0]) is not None
-    return mark.name.startswith(("tool_c", "function_c")) and (rest[:1] in ("", *"{[<\"'") or "</" in rest or named)
-
-
-def _is_shown(page: Page, claim: Claim) -> bool:
-    """Whether what names no tool is an example, where words stand around it."""
-    text = page.text[claim.start : claim.end]
-    if any(shape.strength == "described" or plain(shape.name) in _NAME_KEYS for shape in claim.shapes):
-        return True
-    if _BLANK.search(text[:_REACH]) or page.in_code(claim.start):
-        return True
-    fence = page.fence_at(claim.start)
-    if fence is not None:
-        more = page.text[fence.inside : claim.start] + page.text[claim.end : fence.stop]
-        around = _WORD.search(page.text[: fence.start]) and _WORD.search(page.text[fence.end :])
-        return bool(around or _WORD.search(_TAG.sub("", more)))
-    return False
 
 
 def _is_in_code(page: Page, claim: Claim) -> bool:
@@ -320,13 +180,6 @@ def _names_tool(page: Page, claim: Claim) -> bool:
     written = page.text[claim.start : claim.end]
     called = any(page.offer.resolve(one.name) for one in claim.shapes)
     return called or any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", written) for name in page.offer.names or ())
-
-
-def _in_sentence(page: Page, start: int, end: int) -> bool:
-    """Whether words stand before and behind in the same line."""
-    before = page.text[max(0, start - _REACH) : start].rpartition("\n")[2]
-    after = page.text[end : end + _NEAR].partition("\n")[0]
-    return bool(_WORD.search(_TAG.sub("", before)) and _GOES_ON.search(_TAG.sub("", after)))
 
 
 def _together(page: Page, calls: Sequence[tuple[Claim, ToolCalls]]) -> Decision:
@@ -347,7 +200,7 @@ def _together(page: Page, calls: Sequence[tuple[Claim, ToolCalls]]) -> Decision:
     if len(kept) > 1:
         repairs.append(repair("side_by_side", page.text[kept[0][0].start : kept[-1][0].end], f"{len(listed)} calls"))
     if page.cut_off and _may_go_on(page, kept[-1][0], again=len(kept) < len(calls)):
-        return error("cut_off", f"{_began(page, kept[-1][0])} and more that the token limit cut off.", page.offer)
+        return error("cut_off", f"{began(page, kept[-1][0])} and more that the token limit cut off.", page.offer)
     standing = stands(page, [claim for claim, _ in calls])
     follows = standing == "embedded" and _text_follows(page, max(claim.end for claim, _ in calls))
     return ToolCalls([replace(call, standing=standing, text_follows=follows) for call in listed], repairs)
@@ -383,7 +236,7 @@ def _says_more(page: Page, claims: Sequence[Claim]) -> bool:
 
 def _text_follows(page: Page, end: int) -> bool:
     rest = page.text[end : page.turn_after(end)]
-    return _WORD.search(_TAG.sub("", _PRINTED.sub("", rest))) is not None
+    return _WORD.search(TAG.sub("", _PRINTED.sub("", rest))) is not None
 
 
 def _is_markup(claim: Claim) -> bool:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from itertools import chain
 
 from micro_agent.decoding.answers import checked
+from micro_agent.decoding.attempts import unmade
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.loops import MAX_READ, beginning, is_loop, once
 from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
 from micro_agent.decoding.clearing.values_kept import kept
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
-from micro_agent.decoding.judge import judged, unmade
+from micro_agent.decoding.judge import judged
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.reading import (
