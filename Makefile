@@ -18,6 +18,8 @@ TORTURE := .venv-torture
 TORTURE_LOCK := requirements-torture.txt
 LOCK_TOOLS := .venv-lock
 PIP := python -m pip install --quiet --disable-pip-version-check
+# The lock has all of them: nothing is resolved, or pip 23 takes a newer `coverage[toml]` than the pinned `coverage`.
+LOCKED := --no-deps --require-hashes -r
 
 .PHONY: help demo test check coverage lint types fix torture bench lock clean
 
@@ -80,7 +82,7 @@ $(READY): pyproject.toml $(LOCK)
 	$(NEW_VENV)
 	@echo 'Setting up $(VENV): once, about a minute' >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/$(PIP) --require-hashes -r $(LOCK)
+	@$(BIN)/$(PIP) $(LOCKED) $(LOCK)
 	@$(BIN)/$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -88,7 +90,7 @@ $(TORTURE)/.ready: $(TORTURE_LOCK)
 	$(NEW_VENV)
 	@echo 'Setting up $(TORTURE) with the servers that the long tests attack: once, 600 MB' >&2
 	@$(PYTHON) -m venv $(TORTURE)
-	@$(TORTURE)/bin/$(PIP) --require-hashes -r $(TORTURE_LOCK)
+	@$(TORTURE)/bin/$(PIP) $(LOCKED) $(TORTURE_LOCK)
 	@touch $@
 
 $(LOCK_TOOLS)/.ready: Makefile
