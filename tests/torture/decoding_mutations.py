@@ -11,6 +11,8 @@ from typing import Any, cast
 from micro_agent.tools import Tool
 
 OUTPUTS = Path(__file__).parents[1] / "decoding" / "outputs"
+OWN_TOOLS = ("reported", "dialects")
+"""The files of outputs with tools of their own."""
 SIZE = 100_000
 DICTIONARY = (
     *'{}[]()<>"\'`:,;|\\/=“”‘’«»\0\ud800\udc00\ufeff\u2028\t\n\r', '{"', '"}', '": "', '"}}', "'}", "\\n", '\\"',
@@ -102,13 +104,12 @@ def seeds() -> list[str]:
         for index, call in enumerate(calls)
         for turn in range(3)
     ]
-    return [item["text"] for item in labelled()] + rendered
+    return [item["text"] for item in labelled(*OWN_TOOLS)] + rendered
 
 
-def labelled() -> list[Args]:
-    paths = [
-        path for path in sorted(OUTPUTS.glob("*.jsonl")) if path.stem != "reported"
-    ]  # those have tools of their own
+def labelled(*more: str) -> list[Args]:
+    """The labelled outputs whose tools stand in ``tools.json``, and those in these files."""
+    paths = [path for path in sorted(OUTPUTS.glob("*.jsonl")) if path.stem not in OWN_TOOLS or path.stem in more]
     lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
     return [json.loads(line) for line in lines]
 
