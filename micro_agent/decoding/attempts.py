@@ -33,7 +33,7 @@ _MAX_SPOKEN_OF = 60
 """More marks of calls than this in one text are no explanation of them."""
 _REACH, _NEAR = 2000, 300
 """Characters around a mark that are looked at to tell whether it opens a call or a sentence speaks of it."""
-_ENDS = re.compile(r"\A\s*(?:```\w*\s*|[`'\"])?|[\s`'\";.]+\Z")
+_OPENING = re.compile(r"\A(?:```\w*\s*+|[`'\"])")
 _ATTEMPT = re.compile(r"(?:(?P<name>[A-Za-z_][\w.-]{0,127}+)[\"'`]?\s?)?(?P<bracket>[\[{(<])")
 _NAMED_IN = re.compile(
     r"""(?:["'](?P<key>[\w -]{1,40})["']\s?:\s?)?["'](?P<quoted>[A-Za-z_][\w.-]{0,127}+)["'](?P<is_key>\s?:)?"""
@@ -102,9 +102,10 @@ def unmade(page: Page) -> DecodeError | None:
 
     It is as a whole a list or an object with the name of a tool in it, the arguments of one, or its name and brackets.
     """
-    text = _ENDS.sub("", page.text)
+    text = page.text.strip()
     if not page.offer.tools or len(text) > _REACH:
         return None
+    text = _OPENING.sub("", text).rstrip("`'\";. \n")
     begun = _ATTEMPT.match(text)
     if begun is None or not text.endswith(_PARTNER[begun["bracket"]]):
         return None
