@@ -34,6 +34,7 @@ _NAMESPACE = re.compile(
 _WORD = re.compile(r"(?P<name>[A-Za-z_◁](?>(?:(?!Ġ)[\w.:▁\\-])*)|\")(?P<rest>.*)", re.DOTALL)
 _SUFFIX = re.compile(r":[0-9a-f]{6,16}\Z")
 _JOINT = re.compile(r"[\s_▁\\-]+")
+_MAX_FOUND = 10_000
 _MAX_MARKS = 2500
 """So many marks are looked at: a reply with more is a page."""
 
@@ -71,7 +72,7 @@ def marks_of(text: str) -> list[Mark]:
 
 
 def _marks(text: str) -> Iterator[Mark]:
-    for found in _MARK.finditer(text):
+    for found in islice(_MARK.finditer(text), _MAX_FOUND):
         mark = _bracket(found) if found["bracket"] else _sided(found) if found["side"] else _tag(found)
         if mark is not None:
             yield mark

@@ -29,6 +29,7 @@ from micro_agent.decoding.reading import (
     python,
     tags,
 )
+from micro_agent.decoding.repair.guessing import texts
 from micro_agent.decoding.repair.mending import Unreadable, exact, repair, unescaped
 from micro_agent.decoding.scan.data import Data
 from micro_agent.decoding.settle import error
@@ -124,10 +125,17 @@ def _first(page: Page, levels: int = 2) -> Decision | None:
     lost = None
     for kind, text in _encoded(page.text):
         inner = _first(replace(page, text=text), levels - 1)
+        if kind == "tags" and isinstance(inner, ToolCalls) and not _is_said(inner, page.text):
+            continue  # a bracket that was put in is part of a value
         if isinstance(inner, ToolCalls) or (isinstance(inner, Final) and found is None):
             return replace(inner, repairs=[repair(kind, page.text, text), *inner.repairs])
         lost = lost or (inner if kind == "double_encoding" else None)
     return found or lost
+
+
+def _is_said(found: ToolCalls, text: str) -> bool:
+    """Whether all texts of the arguments stand in ``text``."""
+    return all(said in text for call in found.calls for said in texts(call.args))
 
 
 def _decided(page: Page) -> Decision | None:
