@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from micro_agent import MicroAgent, Tool
-from micro_agent.run import MAKE_ASKED, Run
+from micro_agent.run import Run
 from micro_agent.testing import Received, Reply, ScriptedLM, text
 
 Item = dict[str, Any]
@@ -46,7 +46,6 @@ class Played:
     item: Item
     run: Run
     made: list[Call]
-    asked: bool
 
     @property
     def with_effects(self) -> list[Call]:
@@ -98,7 +97,7 @@ def play(item: Item, *, make: bool) -> Played:
     agent = MicroAgent(tools, ScriptedLM(model), "native", rules=[], demos=[], finish="text", confirm="all")
     run = agent.ask(item["question"])
     in_order = [(step.tool, step.args) for step in run.steps if (step.tool, step.args) in made]
-    return Played(item, run, in_order, any(step.tool == MAKE_ASKED for step in run.steps))
+    return Played(item, run, in_order)
 
 
 def played(kind: Kind, half: str) -> Iterator[Played]:
