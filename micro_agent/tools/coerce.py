@@ -4,9 +4,11 @@ Nothing here guesses: where two readings are valid, the value stays as it is and
 of slip are those of ``WRAPPERS`` and of the functions below; a value that is valid is never touched.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,6 +21,8 @@ WRAPPERS = frozenset({"args", "arguments", "parameters", "params", "input", "kwa
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}(\.0{1,20})?")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,3})?")
 _SEPARATORS = re.compile(r"[,;|\n]")
+_MAX_PYTHON = 4_000
+"""Characters of a text that is read as Python's."""
 _MAX_DEPTH = 32
 _MAX_CHECKS = 2000
 
@@ -78,7 +82,7 @@ def _unwrapped(work: _Work, args: object) -> dict[str, Any] | None:
     if key not in WRAPPERS or key in work.schema.root.get("properties", {}):
         return None
     if isinstance(inner, str):
-        inner = _parsed(inner)
+        inner = _parsed(inner)[1]
     return cast("dict[str, Any]", inner) if isinstance(inner, dict) else None
 
 
@@ -96,9 +100,10 @@ def _mend(work: _Work, part: object, value: Any, path: Path) -> _Mended:
         inner = _Mended(candidate) if whole else _inside(work, known, candidate, path)
         if work.fits(inner.value, known):
             return _Mended(inner.value, (_record(path, value, candidate, kind), *inner.coercions))
-    if isinstance(value, str) and (not path) and isinstance(parsed := _parsed(value), dict):
+    kind, parsed = _parsed(value) if isinstance(value, str) and not path else ("", None)
+    if isinstance(parsed, dict):
         inner = _inside(work, known, parsed, path)  # the caller may still find the arguments one level down
-        return _Mended(inner.value, (_record(path, value, cast("Any", parsed), "json_string"), *inner.coercions))
+        return _Mended(inner.value, (_record(path, value, cast("Any", parsed), kind), *inner.coercions))
     return _inside(work, known, value, path)
 
 
@@ -177,8 +182,9 @@ def _types(part: dict[str, Any]) -> set[str]:
 
 def _from_text(value: str, types: set[str]) -> Iterator[tuple[str, Any]]:
     text = value.strip()
-    if types & {"object", "array"} and isinstance(parsed := _parsed(text), dict | list):
-        yield "json_string", parsed
+    kind, parsed = _parsed(text) if types & {"object", "array"} else ("", None)
+    if isinstance(parsed, dict | list):
+        yield kind, parsed
     if "integer" in types and _INTEGER.fullmatch(text):
         yield "number_string", int(text.partition(".")[0])
     if "number" in types and _NUMBER.fullmatch(text):
@@ -189,14 +195,18 @@ def _from_text(value: str, types: set[str]) -> Iterator[tuple[str, Any]]:
         yield "null_string", None
 
 
-def _parsed(text: str) -> Any:
-    """``text`` read as a JSON object or array; ``None`` when it is none."""
+def _parsed(text: str) -> tuple[str, Any]:
+    """An object or array of JSON, else of Python, ``['Jan']``, where no backslash makes them differ; and its kind."""
     if not text.lstrip().startswith(("{", "[")):
-        return None
+        return "", None
     try:
-        return json.loads(text)
+        return "json_string", json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        pass
+    with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        if "\\" not in text and len(text) <= _MAX_PYTHON:
+            return "python_string", json.loads(json.dumps(ast.literal_eval(text), allow_nan=False))
+    return "", None
 
 
 def _spelling(value: Any) -> object:

@@ -3,8 +3,7 @@
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 # <|message|>, <｜tool▁call▁begin｜>, harmony's "commentary to=functions.f"
 _TOKEN = re.compile(r"<[|｜][^<>]*>?|\bto=")
@@ -13,7 +12,9 @@ _TAIL = re.compile(r"<\|(?:channel\|>\s*(?:analysis|commentary|final)|constrain\
 _LABEL = re.compile(r"^(?:(?:tool|function)[ _]?name|name|tool|function|action)\s*[:=]\s*(?=\S)", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:(?:functions?|default_api|tools?|namespaces?|api)[.:/]+\s*)+(?=\w)", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?>(?:\d*+:|\)\s*+\()*)")  # functions.f:0, f: and f(), read from the end: else it is quadratic
+_NUMBERED = re.compile(r"functions_(?P<name>\w+?)_\d{1,3}")  # Kimi's functions.f:0, its signs replaced
 _BETWEEN = re.compile(r"[\s._\\-]+")
+_SIGN = re.compile(r"[\W_]+")
 _SIGNS = "\"'`*“”‘’<>[]{}()@#$/\\,;:.|&▁ \t\r\n"
 # "2. search", "Use the search tool", tool_search, SearchTool
 _LEAD = re.compile(
@@ -52,7 +53,7 @@ def resolve(names: Iterable[str], name: str) -> str | None:
     known = _known(tuple(names))
     if name in known.names:
         return name
-    if len(name) > _MAX_CHARS:
+    if len(name) > _MAX_CHARS or not known.may_be(name):
         return None
     bare = name.strip(_AROUND)
     for spellings in ([bare], [_undressed(bare)], _pieces(bare)):
@@ -64,33 +65,49 @@ def resolve(names: Iterable[str], name: str) -> str | None:
         fitting = known.told.get(_key(spelling), frozenset()) or _at_the_end(known, spelling)
         if fitting:
             return next(iter(fitting)) if len(fitting) == 1 else None
-    return None
+    numbered = _NUMBERED.fullmatch(bare)  # last, since the number may be part of a tool's name
+    return resolve(known.names, numbered["name"]) if numbered else None
 
 
-@dataclass(frozen=True, slots=True)
 class _Known:
     """The tools' names by what is compared, since a reply may hold a hundred names and there may be hundreds of tools.
 
     ``keys`` has them as they are, ``told`` without the words that say what a tool is, ``ends`` by what is left behind
-    each namespace, ``words`` by what is left behind each word.
+    each namespace, ``words`` by what is left behind each word: each is made when a name is first looked for there.
     """
 
-    names: frozenset[str]
-    keys: Mapping[str, frozenset[str]]
-    told: Mapping[str, frozenset[str]]
-    ends: Mapping[str, frozenset[str]]
-    words: Mapping[str, frozenset[str]]
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = frozenset(names)
+
+    def may_be(self, name: str) -> bool:
+        """Whether ``name`` holds all letters of a tool's name, or of its end: most words of a reply do not."""
+        letters = _SIGN.sub("", name).casefold()
+        return any(end in letters for end in self.letters)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        return frozenset(_SIGN.sub("", key) for keys in (self.keys, self.told, self.ends) for key in keys)
+
+    @cached_property
+    def keys(self) -> Mapping[str, frozenset[str]]:
+        return _by({name: {_key(name)} for name in self.names})
+
+    @cached_property
+    def told(self) -> Mapping[str, frozenset[str]]:
+        return _by({name: {_key(_told(name))} for name in self.names})
+
+    @cached_property
+    def ends(self) -> Mapping[str, frozenset[str]]:
+        return _by({name: _ends(_STEP.split(name)) for name in self.names})
+
+    @cached_property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        return _by({name: _ends(_WORD_END.split(name)) for name in self.names})
 
 
 @lru_cache(maxsize=8)
 def _known(names: tuple[str, ...]) -> _Known:
-    return _Known(
-        frozenset(names),
-        _by({name: {_key(name)} for name in names}),
-        _by({name: {_key(_told(name))} for name in names}),
-        _by({name: _ends(_STEP.split(name)) for name in names}),
-        _by({name: _ends(_WORD_END.split(name)) for name in names}),
-    )
+    return _Known(names)
 
 
 def _by(found: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
@@ -129,8 +146,6 @@ def _at_the_end(known: _Known, name: str) -> frozenset[str]:
     while len(steps) > 1 and _METHOD.fullmatch(steps[-1]) and not _fitting(known, steps[-1:]):
         steps.pop()
     whole = _key("".join(steps))
-    if not whole:
-        return frozenset()
     shorter = known.ends.get(whole, frozenset[str]())
     rivals = known.words.get(whole, frozenset[str]()) if shorter else shorter
     found = shorter.union(rivals, *(known.keys.get(end, ()) for end in _ends(steps)))

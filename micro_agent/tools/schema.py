@@ -7,6 +7,7 @@ package is imported. References are looked up in the schema itself; nothing is f
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from micro_agent.errors import ToolDefinitionError
@@ -22,6 +23,15 @@ _SAYS = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 _MAX_REFERENCES = 32
 
 
+_PLAIN_PART = {"type", "title", "description", "default", "examples"}
+_PLAIN_ROOT = {"type", "title", "description", "properties", "required", "additionalProperties", "$schema"}
+_SCALARS: dict[str, tuple[type, ...]] = {
+    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float),
+}  # fmt: skip
+_PLAIN_NUMBER, _PLAIN_ITEMS = 2**1000, 64
+"""No plain number is greater, infinite or none at all; no plain list is longer."""
+
+
 class Schema:
     """The compiled schema of one tool's arguments.
 
@@ -29,20 +39,30 @@ class Schema:
         root: The schema as it was given (and ``"type": "object"``, where it has no type); it is never changed.
         inlined: The same with its references written out where they can be: what models and servers are shown.
         names: The argument names that the schema knows, in order.
-        allowed: The same where it says nothing about others; ``None`` where it does (``additionalProperties``,
+        properties: Those that it names itself, and not in a part of it (``allOf`` and the like).
+        allowed: The names where it says nothing about others; ``None`` where it does (``additionalProperties``,
             ``patternProperties``, ``unevaluatedProperties``).
     """
 
-    __slots__ = ("_validator", "allowed", "inlined", "names", "root")
+    __slots__ = ("_plain", "_validator", "allowed", "inlined", "names", "properties", "root")
 
     def __init__(self, root: dict[str, Any], validator: "Draft202012Validator") -> None:
         self.root = root
         self.inlined = inlined(root)
         self._validator = validator
+        self.properties = frozenset(root.get("properties", ()))
+        self._plain = _plain_parts(root)
         parts = self._parts()
         says = any(key in part for part in parts for key in _SAYS)
         self.names = tuple(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
         self.allowed = None if says else self.names
+
+    def plainly_fits(self, args: dict[str, Any]) -> bool:
+        """Whether ``args`` are texts, numbers, booleans and lists of them that fit at a glance; else `errors` says."""
+        plain = self._plain
+        if plain is None or not all(map(args.__contains__, self.root.get("required", ()))):
+            return False
+        return all(key in plain and plain[key].fits(value) for key, value in args.items())
 
     def errors(self, value: object) -> "Iterator[ValidationError]":
         """The ways in which ``value`` breaks the schema, found one by one."""
@@ -74,6 +94,49 @@ class Schema:
                 waiting += [known[key] for key in _ALSO if key in known]
                 waiting += known.get("dependentSchemas", {}).values()
         return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A part of a schema that asks for the type of a value, and for one of some texts, and for nothing else."""
+
+    types: tuple[type, ...]
+    texts: frozenset[str] | None = None
+    items: "_Plain | None" = None
+
+    def fits(self, value: object) -> bool:
+        kind = type(value)
+        if kind not in self.types:
+            return False
+        if kind is str:
+            return self.texts is None or value in self.texts
+        if kind is list:
+            listed = cast("list[object]", value)
+            return self.items is not None and len(listed) <= _PLAIN_ITEMS and all(map(self.items.fits, listed))
+        return kind is bool or -_PLAIN_NUMBER <= cast("float", value) <= _PLAIN_NUMBER
+
+
+def _plain_parts(root: dict[str, Any]) -> dict[str, _Plain] | None:
+    """What the arguments are asked for that are asked for little; ``None`` where the object is asked more."""
+    parts = root.get("properties")
+    if not isinstance(parts, dict) or not root.keys() <= _PLAIN_ROOT or root.get("type") != "object":
+        return None
+    found = {name: _plain_part(part) for name, part in cast("dict[str, Any]", parts).items()}
+    return {name: part for name, part in found.items() if part is not None}
+
+
+def _plain_part(part: object) -> _Plain | None:
+    known = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    kind, more = known.get("type"), known.keys() - _PLAIN_PART
+    if kind == "array" and more <= {"items"}:
+        items = _plain_part(known["items"]) if more else None
+        return _Plain((list,), items=items) if items is not None and list not in items.types else None
+    if not isinstance(kind, str) or kind not in _SCALARS or (more and (kind, more) != ("string", {"enum"})):
+        return None
+    texts = cast("list[object]", known["enum"]) if more else None
+    if texts is not None and not all(isinstance(text, str) for text in texts):
+        return None
+    return _Plain(_SCALARS[kind], None if texts is None else frozenset(cast("list[str]", texts)))
 
 
 def compile_schema(tool: str, parameters: object) -> Schema:

@@ -80,6 +80,7 @@ def test_right_arguments_come_back_untouched(args: dict[str, Any]) -> None:
         ({"city": "a", "level": "2"}, {"city": "a", "level": 2}, "enum_spelling"),
         ({"city": "a", "tags": "x"}, {"city": "a", "tags": ["x"]}, "wrapped_in_list"),
         ({"city": "a", "tags": '["x, y"]'}, {"city": "a", "tags": ["x, y"]}, "json_string"),
+        ({"city": "a", "tags": "['x, y']"}, {"city": "a", "tags": ["x, y"]}, "python_string"),
         ({"city": "a", "stops": {"lat": 1}}, {"city": "a", "stops": [{"lat": 1}]}, "wrapped_in_list"),
         ({"city": "a", "place": '{"lat": "1.5"}'}, {"city": "a", "place": {"lat": 1.5}}, "json_string number_string"),
         ({"city": "a", "stops": [{"lat": "1"}]}, {"city": "a", "stops": [{"lat": 1}]}, "number_string"),
@@ -350,3 +351,51 @@ def test_any_json_is_accepted_fully_valid_or_refused_in_words(args: Any) -> None
         return
     assert check(WEATHER, found.args) == Accepted(found.args)
     assert found.coercions or found.args is args
+
+
+PLAIN = made(
+    {
+        "text": {"type": "string", "description": "d"},
+        "unit": {"type": "string", "enum": ["m", "km"]},
+        "level": {"type": "string", "enum": ["low", 1]},
+        "count": {"type": "integer"},
+        "ratio": {"type": "number"},
+        "sure": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "units": {"type": "array", "items": {"type": "string", "enum": ["m"]}},
+        "any": {"type": "array"},
+        "lists": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+    },
+    {"required": ["text"]},
+)
+VALUES: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from(["m", "km", "low", "", "x", 0, 1, 1.0, 1.5, True, None, 2**1100, float("inf"), float("nan")]),
+    st.lists(st.sampled_from(["m", "x", 1, ["m"]]), max_size=2),
+    st.just(["x"] * 100),
+)
+
+
+@given(st.dictionaries(st.sampled_from([*PLAIN.schema.names, "more"]), VALUES, max_size=4))
+def test_what_fits_at_a_glance_fits(args: dict[str, Any]) -> None:
+    if PLAIN.schema.plainly_fits(args):
+        assert [*PLAIN.schema.errors(args)] == []
+        assert args.keys() <= set(PLAIN.schema.names)
+        assert json.loads(json.dumps(args, allow_nan=False)) == args
+
+
+def test_texts_numbers_and_lists_of_them_fit_at_a_glance() -> None:
+    args = {"text": "x", "unit": "m", "count": 1, "ratio": 1.5, "sure": True, "tags": ["x"], "units": ["m"]}
+    assert PLAIN.schema.plainly_fits(args)
+    wrong: dict[str, Any] = {
+        "unit": "x",
+        "count": True,
+        "tags": [1],
+        "units": ["x"],
+        "ratio": 2**1100,
+        "more": "x",
+        "text": None,
+    }
+    unclear: dict[str, Any] = {"count": 1.5, "any": [], "lists": [[]], "level": "low", "tags": ["x"] * 100}
+    for key, value in [*wrong.items(), *unclear.items()]:
+        assert not PLAIN.schema.plainly_fits(args | {key: value})
+    assert not PLAIN.schema.plainly_fits({"unit": "m"})

@@ -150,3 +150,9 @@ def test_the_closest_names_are_shown_and_no_more() -> None:
     assert closest(NAMES, "weather_get") == ["get_weather"]
     assert closest([], "x") == closest(NAMES, "zzz") == []
     assert len(closest([f"tool_{n}" for n in range(300)], "tool")) == 3
+
+
+def test_the_number_of_a_call_is_left_out_where_it_is_not_part_of_a_name() -> None:
+    assert resolve(["search"], "functions_search_2") == "search"
+    assert resolve(["search_2"], "functions_search_2") == "search_2"
+    assert resolve(["search", "search_2"], "functions_search_2") == "search_2"
