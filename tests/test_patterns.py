@@ -102,7 +102,7 @@ def test_no_compiled_pattern_of_the_package_has_a_possessive_group() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     *found, count = done.stdout.splitlines()
     assert found == ["__main__: (?:ab?c)*+"], "the planted one alone"
-    assert int(count) > 300, "most are compiled by the import"
+    assert int(count) > 250, "most are compiled by the import"
 
 
 @pytest.mark.parametrize(

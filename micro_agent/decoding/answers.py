@@ -9,11 +9,10 @@ from micro_agent.decoding.clearing.thinking import without_thinking
 from micro_agent.decoding.clearing.tokens import without_end_of_turn
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
 from micro_agent.decoding.offer import Offer
-from micro_agent.decoding.repair.mending import Unreadable, exact, repair
+from micro_agent.decoding.repair.mending import Unreadable, exact, repair, unfenced
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.wording import shorten
 
-_FENCED = re.compile(r"\A```\w*\s*+(?P<inside>[^`]*)```\Z")
 _PLACEHOLDER = re.compile(
     r"\.{3}|…|answer"
     r"|[<\[{(](?:(?:your|the) )?(?:final[ _])?(?:answer|response|text)(?: (?:here|goes here|text))?[>\])}]"
@@ -62,9 +61,9 @@ def _is_empty_json(answer: str) -> bool:
 
 
 def _inside(answer: str) -> str:
-    """``answer`` without a fence around it."""
-    fenced = _FENCED.match(answer) if len(answer) <= _MAX_NOTHING else None
-    return fenced["inside"].strip() if fenced else answer
+    """``answer`` without a fence around it; a backtick alone is an answer."""
+    fenced = len(answer) <= _MAX_NOTHING and answer[:3] == "```" == answer[3:][-3:]
+    return unfenced(answer) if fenced else answer.strip()
 
 
 def _is_empty(value: Any) -> bool:

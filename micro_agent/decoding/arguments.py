@@ -9,20 +9,18 @@ from micro_agent.decoding.clearing.loops import is_loop
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.repair.guessing import texts
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend, repair
-from micro_agent.decoding.repair.misplaced import begun_again
 from micro_agent.decoding.scan.scanner import Piece, piece_at, pieces
 
 _WHOLE_VALUE = re.compile(r"""(?:["'”’}\]]|\b(?:true|false|null|True|False|None))\Z""")
-# What cannot go on inside the object: it stands on a line of its own and begins with a word.
-_PROSE = re.compile(r"""[ \t]*+(?:```[ \t]*+)?\n\s*+[^\s"'{}\[\],:][^{}\[\]]*+""")
-
-# The same where prose goes on with brackets: no key begins with a capital letter or has a word behind it.
-_THEN_PROSE = re.compile(r"[}\]][ \t]*+\n\s*+(?=[A-Z][\w ]{1,40}[:({\[]|\w+ \w)")
+# What cannot go on inside the object: it stands on a line of its own and begins with a word. Where brackets follow, no
+# key begins with a capital letter or has a word behind it.
+_THEN_PROSE = re.compile(
+    r"""[}\]][ \t]*+(?:```[ \t]*+)?\n\s*+(?=[A-Z][\w ]{1,40}[:({\[]|\w+ \w|[^\s"'{}\[\],:][^{}\[\]]*+\Z)"""
+)
 _FENCE_END = re.compile(r"[\"'}\]]\s*\n[ \t]*```[ \t]*(?=\n|\Z)")
 _MAX_TRIES = 8
 _GOES_ON = re.compile(r"[\"']\s*+[}\]]\s*+\n")
 """In a text of an object that is not complete: it may have ended there."""
-_QUOTE_OR_BRACKET = re.compile(r"[\"'{\[]")
 _OPEN_TEXT = re.compile(r"[\"'][\w.:/-]++[\s}\]]*+\Z")
 """A text that nothing but brackets end: the model may have been cut off inside it."""
 _ENDING = re.compile(r"(?>(?:\s++|```|</s>|<[|｜]\w{1,30}[|｜]>)+)\Z")
@@ -83,8 +81,6 @@ def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
     """
     text = _without_ending(piece.text)
     missing = piece.missing
-    with suppress(Unreadable):
-        return begun_again(text, allowance), [repair("begun_again", piece.text, text)]
     if missing is None and (found := _requoted(piece.text, allowance)) is not None:
         return found
     if missing is None or not _WHOLE_VALUE.search(text, max(0, len(text) - _MAX_WORD)):
@@ -101,7 +97,7 @@ def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
 def _requoted(text: str, allowance: Allowance) -> tuple[Any, list[Repair]] | None:
     """An object that is whole and whose brackets a quote too few or too many hides."""
     end = max(text.rfind("}"), text.rfind("]")) + 1
-    if not end or _QUOTE_OR_BRACKET.search(text, end) or _OPEN_TEXT.search(text, max(0, end - 200), end):
+    if not end or any(sign in text[end:] for sign in "\"'{[") or _OPEN_TEXT.search(text, max(0, end - 200), end):
         return None
     with suppress(Unreadable):
         return mend(text[:end], allowance, closing=False)
@@ -115,17 +111,11 @@ def _without_ending(text: str) -> str:
 
 
 def _before_prose(text: str) -> tuple[str, str | None]:
-    """``text`` up to its last bracket, when prose follows that on a line of its own, and what closes it."""
-    end = max(text.rfind("}"), text.rfind("]")) + 1
-    if end and _PROSE.fullmatch(text, end):
-        return text[:end], piece_at(text[:end], 0).missing
-    fence = _FENCE_END.search(text)
-    if fence is not None and (missing := piece_at(text[: fence.start() + 1], 0).missing):
-        return text[: fence.start() + 1], missing
-    for bracket in islice(_THEN_PROSE.finditer(text), _MAX_TRIES):
-        missing = piece_at(text[: bracket.start() + 1], 0).missing
-        if missing:
-            return text[: bracket.start() + 1], missing
+    """``text`` up to the bracket that a fence or prose on a line of its own follows, and what closes it."""
+    for last in (*islice(_FENCE_END.finditer(text), 1), *islice(_THEN_PROSE.finditer(text), _MAX_TRIES)):
+        whole = text[: last.start() + 1]
+        if missing := piece_at(whole, 0).missing:
+            return whole, missing
     return text, None
 
 

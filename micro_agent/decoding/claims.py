@@ -7,7 +7,7 @@ from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.shapes import Shape
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Claim:
     """What a reader found between two places of a text.
 
@@ -32,3 +32,8 @@ class Claim:
     """Whether words may stand inside it that are not part of the call: it counts as embedded then."""
     marked: bool = False
     """Whether a mark or a label opens it."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it cannot be read, or not to its end."""
+        return self.unfinished or self.fault is not None

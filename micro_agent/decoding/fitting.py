@@ -31,7 +31,7 @@ def fitted(decision: Decision, offer: Offer) -> Decision:
     repairs = list(decision.repairs)
     for call in decision.calls:
         args, coercions = offer.coerced(call.name, call.args)
-        calls.append(replace(call, args=args))
+        calls.append(replace(call, args=args) if coercions else call)
         repairs += _told(coercions)
     return ToolCalls(calls, repairs)
 

@@ -1,28 +1,22 @@
 """One judge over what the readers claim: which claims count, what they come to, and how the calls in them stand."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from micro_agent.decoding.attempts import TAG, began, cannot_be_read, in_sentence, is_shown, unread
+from micro_agent.decoding.attempts import began, cannot_be_read, in_sentence, is_shown, says, unread
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.tokens import without_tokens
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, Standing, ToolCalls
-from micro_agent.decoding.page import Page
-from micro_agent.decoding.quoting import is_all, is_quoted, outside
-from micro_agent.decoding.repair.mending import repair
+from micro_agent.decoding.page import WORD, Page
+from micro_agent.decoding.quoting import is_all, outside, quoted
+from micro_agent.decoding.repair.mending import as_json, repair
 from micro_agent.decoding.rows import RANKS
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
 
-_PLAIN = frozenset({"", "pythonic", "command_line", "named"})
+_PLAIN = frozenset({"", "pythonic", "named"})
 """What is not markup: objects, calls in Python's syntax, a command line."""
-_WORD = re.compile(r"\w")
-_CLOSED = re.compile(
-    r"</[\w:|]{1,40}>|<[|｜](?:call|return|/[\w ]{1,40}|[^<>|｜\n]{0,30}(?:end|END|eot|eom|stop)[^<>|｜\n]{0,20})[|｜]>"
-    r"|\[/[A-Z_]{1,30}\]|<\w{1,20}\|>"
-)
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
 _PRINTED = re.compile(
     r"(?:\b[A-Za-z_]\w{0,40}\s?=\s*)?print\(\s*(?:[A-Za-z_]\w*)?\s*\)|\A\s*[A-Za-z_]\w{0,40}\s?=\s*\Z"
@@ -32,10 +26,11 @@ _PRINTED = re.compile(
 def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     """The decision that the claims come to; ``None`` where the text is prose."""
     kept = _own(page, _apart(page, claims))
-    around = bool(kept) and _WORD.search(outside(page, kept)) is not None
-    quoted = [claim for claim in kept if is_quoted(page, claim, kept, around=around)]
-    told = [claim for claim in kept if claim not in quoted]
-    settled = [(claim, found) for claim in told if (found := _settled(page, claim)) is not None]
+    around = bool(kept) and WORD.search(outside(page, kept)) is not None
+    shown = quoted(page, kept, around=around)
+    told = [claim for claim in kept if claim not in shown]
+    same: dict[tuple[str, str], Decision | None] = {}
+    settled = [(claim, found) for claim in told if (found := _settled(page, claim, same)) is not None]
     settled = _meant(settled, around=around)
     calls = [(claim, found) for claim, found in settled if isinstance(found, ToolCalls)]
     if (wrong := _wrong(page, settled, bool(calls))) is not None:
@@ -44,8 +39,8 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     if calls:
         return lost or _together(page, calls)
     answers = [claim for claim, found in settled if isinstance(found, Final)]
-    if any(claim.shapes for claim in quoted) and is_all(page, [*quoted, *answers]):
-        name = next((page.offer.resolve(claim.shapes[0].name) for claim in quoted if claim.shapes), None)
+    if any(claim.shapes for claim in shown) and is_all(page, [*shown, *answers]):
+        name = next((page.offer.resolve(claim.shapes[0].name) for claim in shown if claim.shapes), None)
         return error("quoted", "A call that is shown and not made.", page.offer, name)
     return lost or _final(page, [(claim, found) for claim, found in settled if isinstance(found, Final)])
 
@@ -62,7 +57,7 @@ def _meant(settled: list[tuple[Claim, Decision]], *, around: bool) -> list[tuple
     called = {call.name for found in sure for call in found.calls}
 
     def counts(claim: Claim, found: Decision) -> bool:
-        empty = claim.dialect in ("pythonic", "named") and not (claim.sure or claim.fault or claim.unfinished)
+        empty = claim.dialect in ("pythonic", "named") and not (claim.sure or claim.is_lost)
         mention = around and empty
         if not mention and claim not in told:
             return True
@@ -75,7 +70,7 @@ def _meant(settled: list[tuple[Claim, Decision]], *, around: bool) -> list[tuple
 def _apart(page: Page, claims: Iterable[Claim]) -> list[Claim]:
     """The claims that do not stand inside another one; of two at one place that of the lower rank."""
     kept: list[Claim] = []
-    for claim in sorted(claims, key=lambda one: (one.start, bool(one.fault or one.unfinished), RANKS[one.dialect])):
+    for claim in sorted(claims, key=lambda one: (one.start, one.is_lost, RANKS[one.dialect])):
         if kept and claim.start < kept[-1].end:
             told = kept[-1]
             lost = told.fault is not None and not _is_markup(told) and _is_markup(claim)  # braces around markup
@@ -95,7 +90,7 @@ def _tools(page: Page, claim: Claim) -> set[str]:
 def _own(page: Page, claims: list[Claim]) -> list[Claim]:
     """The claims without those behind a result that the model imagines: they were decided without one."""
     first = next((claim for claim in claims if claim.shapes and not claim.fault), None)
-    if first is None:
+    if first is None or len(claims) == 1:
         return claims
     stop, said = page.turn_after(first.end), page.text[first.start : first.end]
     again = [
@@ -106,12 +101,21 @@ def _own(page: Page, claims: list[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.start < stop and claim not in again]
 
 
-def _settled(page: Page, claim: Claim) -> Decision | None:
-    """What one claim comes to; ``None`` for data."""
-    if claim.unfinished or claim.fault:
+def _settled(page: Page, claim: Claim, same: dict[tuple[str, str], Decision | None]) -> Decision | None:
+    """What one claim comes to, as one that says the same did before; ``None`` for data."""
+    if claim.is_lost:
+        return _decided(page, claim)
+    said = (claim.dialect, page.text[claim.start : claim.end])
+    if said not in same:
+        same[said] = _decided(page, claim)
+    return same[said]
+
+
+def _decided(page: Page, claim: Claim) -> Decision | None:
+    if claim.is_lost:
         if page.cut_off:
             return error("cut_off", f"{began(page, claim)} and was cut off by the token limit.", page.offer)
-        if not claim.sure and _WORD.search(outside(page, [claim])):
+        if not claim.sure and page.says_more(claim.start, claim.end):
             return None
         why = claim.fault or "it ends before the call is complete"
         named = page.offer.resolve(claim.shapes[-1].name) if claim.shapes else None
@@ -126,7 +130,7 @@ def _settled(page: Page, claim: Claim) -> Decision | None:
     if found is None and any(one.kind == "closing_brackets" for one in claim.repairs):
         return error("malformed", cannot_be_read(page, claim, "its closing brackets are missing"), page.offer)
     if isinstance(found, ToolCalls | Final):
-        return replace(found, repairs=[*_recorded(page, claim, found), *found.repairs])
+        found.repairs[:0] = _recorded(page, claim, found)
     return found
 
 
@@ -140,9 +144,9 @@ def _recorded(page: Page, claim: Claim, found: ToolCalls | Final) -> list[Repair
 def _rendered(found: ToolCalls | Final) -> str:
     """The decision as JSON, for the record."""
     if isinstance(found, Final):
-        return json.dumps({"final": found.answer}, ensure_ascii=False)
+        return as_json({"final": found.answer})
     calls = [{"name": call.name, "arguments": call.args} for call in found.calls]
-    return json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False)
+    return as_json(calls[0] if len(calls) == 1 else calls)
 
 
 def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -> DecodeError | None:
@@ -156,7 +160,7 @@ def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -
     for claim, found in errors:
         described = all(shape.strength == "described" for shape in claim.shapes)
         named = not described and _names_tool(page, claim)
-        example = found.reason in ("unknown_tool", "malformed") and not named and _WORD.search(outside(page, [claim]))
+        example = found.reason in ("unknown_tool", "malformed") and not named and page.says_more(claim.start, claim.end)
         if not _is_markup(claim) and found.reason != "unknown_tool" and _is_in_code(page, claim):
             continue
         spoken = found.reason == "malformed" and in_sentence(page, claim.start, claim.end)
@@ -168,29 +172,21 @@ def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -
 def _is_in_code(page: Page, claim: Claim) -> bool:
     """Whether other code stands beside a claim in its fence, and words around that."""
     fence = page.fence_at(claim.start)
-    if fence is None or not _WORD.search(page.text[: fence.start] + page.text[fence.end :]):
+    if fence is None or not WORD.search(page.text[: fence.start] + page.text[fence.end :]):
         return False
-    return _WORD.search(page.text[fence.inside : claim.start] + page.text[claim.end : fence.stop]) is not None
+    return WORD.search(page.text[fence.inside : claim.start] + page.text[claim.end : fence.stop]) is not None
 
 
 def _names_tool(page: Page, claim: Claim) -> bool:
     """Whether a tool is called or written in a claim."""
     if page.offer.tools is None:
         return False
-    written = page.text[claim.start : claim.end]
-    called = any(page.offer.resolve(one.name) for one in claim.shapes)
-    return called or any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", written) for name in page.offer.names or ())
+    return any(page.offer.resolve(one.name) for one in claim.shapes) or bool(page.mentioned(claim.start, claim.end))
 
 
 def _together(page: Page, calls: Sequence[tuple[Claim, ToolCalls]]) -> Decision:
     """All calls, those that say the same once, and how they stand."""
-    said: list[Any] = []
-    kept: list[tuple[Claim, ToolCalls]] = []
-    for claim, found in calls:
-        same = [(call.name, page.offer.coerced(call.name, call.args)[0]) for call in found.calls]
-        if not all(one in said for one in same):
-            kept.append((claim, found))
-        said += same
+    kept = _different(page, calls) if len(calls) > 1 else calls
     listed = [call for _, found in kept for call in found.calls]
     if len(listed) > MAX_CALLS:
         return error("ambiguous", f"{len(listed)} tool calls in one reply, more than {MAX_CALLS}.", page.offer)
@@ -206,12 +202,24 @@ def _together(page: Page, calls: Sequence[tuple[Claim, ToolCalls]]) -> Decision:
     return ToolCalls([replace(call, standing=standing, text_follows=follows) for call in listed], repairs)
 
 
+def _different(page: Page, calls: Sequence[tuple[Claim, ToolCalls]]) -> list[tuple[Claim, ToolCalls]]:
+    """The calls without those that only say again what others before them say."""
+    said: list[Any] = []
+    kept: list[tuple[Claim, ToolCalls]] = []
+    for claim, found in calls:
+        same = [(call.name, page.offer.coerced(call.name, call.args)[0]) for call in found.calls]
+        if not all(one in said for one in same):
+            kept.append((claim, found))
+        said += same
+    return kept
+
+
 def _may_go_on(page: Page, last: Claim, *, again: bool) -> bool:
     """Whether another call may have begun behind the last one, or a list that holds it has no end."""
     rest = page.text[last.end : page.turn_after(last.end)]
     while again and rest.lstrip().startswith(said := page.text[last.start : last.end].strip()):
         rest = rest.lstrip()[len(said) :]
-    rest = _CLOSED.sub("", rest).strip("` \n,;")
+    rest = rest.strip("` \n,;")
     if again and page.text[last.start : last.end].startswith(rest):
         return False  # the same once more
     if any(sign in rest for sign in "{<[("):
@@ -231,12 +239,17 @@ def stands(page: Page, claims: Sequence[Claim]) -> Standing:
 
 def _says_more(page: Page, claims: Sequence[Claim]) -> bool:
     """Whether words stand around claims that are not those of marks or of a program that prints a result."""
-    return _SAYS.search(_PRINTED.sub("", without_tokens(outside(page, claims), page.data)[0])) is not None
+    rest = outside(page, claims)
+    return bool(_SAYS.search(rest) and _SAYS.search(_unprinted(without_tokens(rest, page.data)[0])))
 
 
 def _text_follows(page: Page, end: int) -> bool:
-    rest = page.text[end : page.turn_after(end)]
-    return _WORD.search(TAG.sub("", _PRINTED.sub("", rest))) is not None
+    return says(_unprinted(page.text[end : page.turn_after(end)]))
+
+
+def _unprinted(text: str) -> str:
+    """The text without the lines of a program that print a result, or nothing but take it."""
+    return _PRINTED.sub("", text) if "print(" in text or text.rstrip().endswith("=") else text
 
 
 def _is_markup(claim: Claim) -> bool:

@@ -4,27 +4,14 @@ import re
 
 NAMES = ("tool", "toolname", "functionname", "selectedtool", "name", "function", "action")
 """Of the name of a tool."""
-NEAR_NAMES = (
-    "actionname", "func", "fn", "toolid", "toolchoice", "recipientname", "recipient", "tooltouse", "tooltocall",
-    "usetool", "nexttool", "nexttoolname", "selectedfunction", "functiontocall", "intent", "operation", "method",
-    "call", "command", "api", "service", "skill", "capability",
-)  # fmt: skip
-"""The same, in rarer words: an object with one of them counts only when it names a tool there is."""
 ARGUMENTS = (
     "args", "arguments", "parameters", "params", "kwargs", "input", "inputs",
     "actioninput", "toolinput", "toolargs", "toolarguments",
 )  # fmt: skip
 """Of the arguments."""
-NEAR_ARGUMENTS = (
-    "arg", "argument", "parameter", "param", "inputdata", "inputparameters", "inputargs", "toolparameters",
-    "toolparams", "toolkwargs", "functionargs", "functionarguments", "functionparameters", "functioninput",
-    "nexttoolargs", "functionarg", "toolarg", "argumentsjson", "actionargs", "actionarguments", "actionparameters",
-    "actionparams", "callargs", "payload",
-)  # fmt: skip
-"""The same, in rarer words."""
 WRAPPERS = (
     "tool", "function", "toolcall", "functioncall", "action", "decision", "output", "response",
-    "nextaction", "nextstep", "message", "content", "text", "tooluse", "invoke", "call", "command",
+    "nextaction", "nextstep", "message", "content", "text", "tooluse", "invoke", "call", "command", "params",
 )  # fmt: skip
 """Of an object that a call stands in."""
 LISTS = ("toolcalls", "tooluses", "functioncalls", "calls", "tools", "actions", "functions", "parts")

@@ -9,8 +9,9 @@ is not known by its name keeps it. Values are taken from the text as it came.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from micro_agent.decoding.rows import ALIASES, KNOWN, PREFIXED
 
@@ -35,12 +36,11 @@ _WORD = re.compile(r"(?P<name>[A-Za-z_◁](?>(?:(?!Ġ)[\w.:▁\\-])*)|\")(?P<res
 _SUFFIX = re.compile(r":[0-9a-f]{6,16}\Z")
 _JOINT = re.compile(r"[\s_▁\\-]+")
 _MAX_FOUND = 10_000
-_MAX_MARKS = 2500
+_MAX_MARKS = 1500
 """So many marks are looked at: a reply with more is a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A token or a tag: what it is called, whether it closes, and what stands behind its name inside it."""
 
     name: str
@@ -100,9 +100,16 @@ def _sided(found: re.Match[str]) -> Mark:
 
 
 def _tag(found: re.Match[str]) -> Mark | None:
-    inner = found["inner"].strip()
-    bars = found["before"] is not None or (inner != "" and inner[-1] in _BARS)
-    trailing = found["before"] is None and inner[-1:] in _BARS and inner != ""
+    inner, before, end = found.group("inner", "before", "end")
+    told = _spelled(inner.strip(), before is not None, end.strip())
+    return told and Mark(told[0], found.start(), found.end(), *told[1:])
+
+
+@lru_cache(maxsize=1024)
+def _spelled(inner: str, bar: bool, end: str) -> tuple[str, bool, str, bool, bool, str] | None:
+    """What a `Mark` is, wherever it stands, by what is in it, whether a bar is before that, and what ends it."""
+    bars = bar or (inner != "" and inner[-1] in _BARS)
+    trailing = not bar and inner[-1:] in _BARS and inner != ""
     inner = inner.strip(_AROUND)
     closing = inner.startswith("/") or trailing
     inner = inner.removeprefix("/").strip(_AROUND)
@@ -112,19 +119,19 @@ def _tag(found: re.Match[str]) -> Mark | None:
     word = _WORD.fullmatch(inner)
     if word is None:
         return None
-    said, rest = _SUFFIX.sub("", word["name"]), word["rest"]
+    said, rest = _SUFFIX.sub("", word["name"]).rstrip(":"), word["rest"]
     if bars and rest and re.fullmatch(r"[\w ▁]*", rest):
         said, rest = said + rest, ""
     name = _JOINT.sub("_", said).strip("_").lower()
     name, rest = _split(name, rest.replace("Ġ", " "))
     name = "constrain" if name.startswith("reserved_") else name
     close, name = ALIASES.get(name, (closing, name))
-    if not found["end"].strip() and name not in KNOWN:
+    if not end and name not in KNOWN:
         return None
     empty = rest.rstrip().endswith("/")
     rest = rest.rstrip().removesuffix("/") if empty else rest
     closing = closing or close or name.endswith("_end")
-    return Mark(name, found.start(), found.end(), closing, rest, bars, empty, said)
+    return name, closing, rest, bars, empty, said
 
 
 def _split(name: str, rest: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import thread_time
+from time import perf_counter
 from typing import Any, NoReturn, TypeVar, cast
 
 from micro_agent.decoding.decision import ToolSpec
@@ -28,7 +28,7 @@ class Offer:
     values: int = 300
     """How many more values of arguments are checked against a schema; the loop checks all of them anyway."""
     seconds: float = 1.0
-    """How much more processor time that may take."""
+    """How much more time that may take. The clock is one that is read without a system call."""
     native: bool = False
     """Whether the tools stand on the wire: an error then asks for a call there and not for an object in the text."""
     submit: ToolSpec | None = None
@@ -44,15 +44,18 @@ class Offer:
     )
     _schemas: dict[str, Tool | None] = field(default_factory=dict[str, Tool | None], repr=False)
 
-    @property
-    def names(self) -> list[str] | None:
-        """The names of the tools."""
-        return None if self.tools is None else [tool.name for tool in self.tools]
+    names: list[str] | None = field(init=False)
+    """The names of the tools."""
+
+    def __post_init__(self) -> None:
+        self.names = None if self.tools is None else [tool.name for tool in self.tools]
 
     def resolve(self, name: str) -> str | None:
         """The tool that ``name`` means; when the tools are not known, the name itself."""
         if self.tools is None:
-            return name.strip() if name.strip() and len(name) <= _MAX_NAME else None
+            bare, _, number = name.strip().removeprefix("functions.").rpartition(":")  # Kimi's functions.name:0
+            bare = bare if bare and number.isdigit() else name.strip().removeprefix("functions.")
+            return bare if bare and len(name) <= _MAX_NAME else None
         if name not in self._resolved:
             self._resolved[name] = resolve(self.names or (), name)
         return self._resolved[name]
@@ -69,7 +72,7 @@ class Offer:
     def properties(self, name: str) -> frozenset[str]:
         """The arguments that the tool of this name has; none where its schema is none or does not say."""
         tool = self._known(name)
-        return frozenset(tool.schema.root.get("properties", {})) if tool is not None else frozenset()
+        return tool.schema.properties if tool is not None else frozenset()
 
     @property
     def unchecked(self) -> bool:
@@ -88,6 +91,8 @@ class Offer:
         Arguments count as fitting where nothing can be said: an unknown tool, a schema that is none, too many values.
         ``extras`` allows arguments that the schema does not have beside those that fit: the loop refuses them by name.
         """
+        if self.fits(name, args):
+            return None
         checked = self._checked(name, args)
         found = self._timed(check, checked, args) if checked is not None else None
         if found is not None:
@@ -100,8 +105,15 @@ class Offer:
             return None if not isinstance(self._timed(check, checked, known), Faults) else found.message
         return found.message
 
+    def fits(self, name: str, args: dict[str, Any]) -> bool:
+        """Whether ``args`` are seen to fit the tool of this name at a glance, which costs next to nothing."""
+        tool = self._known(name)
+        return tool is not None and tool.schema.plainly_fits(args)
+
     def coerced(self, name: str, args: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """``args`` as the tool of this name takes them and what was done for it: as they are, nothing, if unknown."""
+        if self.fits(name, args):
+            return args, []
         known, seen, found = self._found.get(id(args), (None, None, None))
         if known != name or seen is not args:
             checked = self._checked(name, args)
@@ -128,9 +140,9 @@ class Offer:
     def _timed(
         self, look: Callable[[_Schema, dict[str, Any]], _Found], schema: _Schema, args: dict[str, Any]
     ) -> _Found:
-        started = thread_time()
+        started = perf_counter()
         found = look(schema, args)
-        self.seconds -= thread_time() - started
+        self.seconds -= perf_counter() - started
         return found
 
     def _known(self, name: str) -> Tool | None:

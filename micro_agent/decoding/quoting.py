@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from micro_agent.decoding.claims import Claim
-from micro_agent.decoding.page import Page
+from micro_agent.decoding.page import WORD, Page
 from micro_agent.decoding.repair.guessing import texts
-from micro_agent.decoding.rows import KNOWN, ROLES
+from micro_agent.decoding.rows import KNOWN
 
 _PLACEHOLDER = re.compile(
     r"\.{3}|…|<[^\W\d_](?:[^\W\d]|[ .-]){1,60}>|\{[\w .-]{1,60}\}|\{\{[\w .-]{1,60}\}\}"
     r"|\[(?!(?i:/?tool_|/?think|args\]))[A-Za-z_ ]{2,40}\]|YOUR_\w{1,40}|[A-Z_]{2,40}_HERE"
 )
-_HOLE = re.compile(r"[:=(,\[]\s?(\.{3}|…|<[^<>\n]{1,60}>|\{[\w .-]{1,60}\})(?=\s?[,)}\]])")
+HOLE = re.compile(r"[:=(,\[]\s?(\.{3}|…|<[^<>\n]{1,60}>|\{[\w .-]{1,60}\})(?=\s?[,)}\]])")
+"""A placeholder where a call has a value."""
 _STATEMENT = re.compile(
     r"[ \t]*+(?:(?:async[ ])?def[ ]\w|class[ ]\w|import[ ]\w|from[ ][\w.]+[ ]import\b|assert\b|@\w|raise[ ]\w"
     r"|(?:async[ ])?for[ ][\w, ()]+[ ]in\b|(?:el)?if[ ][^\n]*:[ \t]*(?:#|$)|else[ ]?:|while[ ][^\n]*:|with[ ][^\n]*:"
@@ -28,12 +31,14 @@ _LOGGED = re.compile(
 )
 _OPERATOR = re.compile(r"[ \t]*+(?:==|!=|<=|>=|\.\w|\?|=>)")
 _WRITTEN = re.compile(r"[\s\"'`]{0,9}(?P<name>(?>(?:[\w.-]|\\_)+))")
-_HEADERS = frozenset({"channel", "constrain", "start", "im_start", "start_header_id", "start_of_turn"})
-_HEADER = re.compile(rf"\s{{0,9}}(?:{'|'.join(ROLES)})\b")
 _THOUGHTS = frozenset({"think", "thinking", "thought", "reasoning"})
 _RECEIVER = frozenset({
     "functions", "function", "tools", "tool", "default_api", "api", "functions_api", "self", "this", "agent",
 })  # fmt: skip
+_MAX_TEXTS = 400
+"""Texts of a call that are looked at for a placeholder."""
+_REACH = 2_000
+"""Characters around a call in which quotation marks are looked for."""
 _PAIRS = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 
 
@@ -45,42 +50,53 @@ def placeholder(text: str) -> bool:
 
 def outside(page: Page, claims: Sequence[Claim]) -> str:
     """The text without these claims, without marks, and without the lines of fences."""
-    cut = sorted([(claim.start, claim.end) for claim in claims])
-    for mark in page.every_mark:
-        header = _HEADER.match(page.text, mark.end) if mark.name in _HEADERS else None
-        cut.append((mark.start, header.end() if header else mark.end))
-    for fence in page.fences:
-        cut += [(fence.start, fence.head), (fence.stop, fence.end)]
     parts: list[str] = []
     at = 0
-    for start, end in sorted(cut):
+    for start, end in sorted([*page.markup, *((claim.start, claim.end) for claim in claims)]):
         if start > at:
             parts.append(page.text[at:start])
         at = max(at, end)
     return " ".join([*parts, page.text[at:]])
 
 
-def is_quoted(page: Page, claim: Claim, claims: Sequence[Claim], *, around: bool) -> bool:
-    """Whether a claim is shown: in a quotation, an example, a log or a program, or with a placeholder as a value."""
+def quoted(page: Page, claims: Sequence[Claim], *, around: bool) -> list[Claim]:
+    """The claims that are shown: in a quotation, an example, a log or a program, or with a placeholder as a value."""
+    blocks: dict[tuple[int, int], _Block] = {}
     if page.cut_off:
-        return False
-    if any(placeholder(text) for shape in claim.shapes for text in texts(shape.args)):
+        return []
+    return [claim for claim in claims if _is_quoted(page, claim, claims, blocks, around=around)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is said of all calls of a block of code at once: whether other statements or only set in lines are there."""
+
+    program: bool
+    set_in: bool
+
+
+def _is_quoted(
+    page: Page, claim: Claim, claims: Sequence[Claim], blocks: dict[tuple[int, int], _Block], *, around: bool
+) -> bool:
+    if any(placeholder(text) for shape in claim.shapes for text in islice(texts(shape.args), _MAX_TEXTS)):
         return True
-    if (
-        claim.fault
-        and around
-        and any(placeholder(hole[1]) for hole in _HOLE.finditer(page.text, claim.start, claim.end))
-    ):
+    holes = HOLE.finditer(page.text, claim.start, claim.end) if claim.fault and around else ()
+    if any(placeholder(hole[1]) for hole in holes):
         return True
     if not claim.shapes:
         return False
     line = page.text[page.text.rfind("\n", 0, claim.start) + 1 : claim.start]
-    if _in_program(page, claim, claims, line, around=around):
-        return True
+    place = _place(page, claim) if claim.dialect in ("", "pythonic") else None
+    if place is not None and place not in blocks:
+        blocks[place] = _block(page.text, *place, claims)
+    if place is not None and claim.dialect and not claim.marked:
+        known = blocks[place].program or _STATEMENT.match(line) is not None
+        if known or _is_used(page, claim, line, place[1]) or (around and _received(page, claim)):
+            return True
     return around and (
-        page.is_quoted(claim.start)
+        (page.is_quoted(claim.start) and not page.text.startswith(">", claim.start))  # a prompt is part of a command
         or _is_transcript(page, claim)
-        or _is_indented(page, claim)
+        or (place is not None and blocks[place].set_in and _is_example(page, claim, *place))
         or _LOGGED.match(line) is not None
         or _between_quotes(page, claim)
     )
@@ -88,17 +104,17 @@ def is_quoted(page: Page, claim: Claim, claims: Sequence[Claim], *, around: bool
 
 def is_all(page: Page, quoted: Sequence[Claim]) -> bool:
     """Whether the text is nothing but these calls, or the programs that they stand in."""
-    if not re.search(r"\w", outside(page, quoted)):
+    if not WORD.search(outside(page, quoted)):
         return True
     rest = list(page.text)
     for claim in quoted:
-        start, end = _block(page, claim)
+        start, end = _place(page, claim)
         lines = page.text[start:end].strip().split("\n")
         if claim.dialect == "pythonic" and all(_CODE.match(line) for line in (lines[0], lines[-1])):
             rest[start:end] = " " * (end - start)
     for fence in page.fences:
         rest[fence.start : fence.inside] = " " * (fence.inside - fence.start)
-    return not re.search(r"\w", "".join(rest))
+    return not WORD.search("".join(rest))
 
 
 def _is_transcript(page: Page, claim: Claim) -> bool:
@@ -107,32 +123,21 @@ def _is_transcript(page: Page, claim: Claim) -> bool:
     return fence is not None and page.turn_after(claim.start) < fence.stop
 
 
-def _is_indented(page: Page, claim: Claim) -> bool:
-    """Whether a call stands in a paragraph set in as an example, with words before and after it."""
-    start, end = _block(page, claim)
-    if claim.dialect not in ("", "pythonic") or page.fence_at(claim.start) is not None:
-        return False
-    inside = [line for line in page.text[start:end].split("\n") if line.strip()]
-    words = re.search(r"\w", page.text[:start]) and re.search(r"\w", page.text[end:])
-    return bool(words) and all(line.startswith(("    ", "\t")) for line in inside)
+def _is_example(page: Page, claim: Claim, start: int, end: int) -> bool:
+    """Whether words stand before and after the paragraph of a call, which is not a fence."""
+    words = WORD.search(page.text, 0, start) and WORD.search(page.text, end)
+    return bool(words) and page.fence_at(claim.start) is None
 
 
-def _in_program(page: Page, claim: Claim, claims: Sequence[Claim], line: str, *, around: bool) -> bool:
-    """Whether other code than calls stands around a call in Python's syntax."""
-    if claim.dialect != "pythonic" or claim.marked:
-        return False
-    start, end = _block(page, claim)
-    inside = _without(page.text, start, end, [one for one in claims if not one.fault])
-    if any(_STATEMENT.match(one) for one in inside.split("\n")):
-        return True
+def _is_used(page: Page, claim: Claim, line: str, end: int) -> bool:
+    """Whether the code around a call does something with its result."""
     if not line.lstrip().startswith("[") and _OPERATOR.match(page.text, claim.end):
         return True
     assigned = _ASSIGNED.match(line)
-    if assigned and re.search(
-        rf"(?<!\w)(?<!print\(){re.escape(assigned['name'])}(?!\w)(?!\))", page.text[claim.end : end]
-    ):
-        return True
-    return _STATEMENT.match(line) is not None or (around and _received(page, claim))
+    if assigned is None:
+        return False
+    used = rf"(?<!\w)(?<!print\(){re.escape(assigned['name'])}(?!\w)(?!\))"
+    return re.search(used, page.text[claim.end : end]) is not None
 
 
 def _received(page: Page, claim: Claim) -> bool:
@@ -146,34 +151,33 @@ def _received(page: Page, claim: Claim) -> bool:
     return before.rstrip(".") not in _RECEIVER
 
 
-def _block(page: Page, claim: Claim) -> tuple[int, int]:
+def _place(page: Page, claim: Claim) -> tuple[int, int]:
     """Where the code around a claim begins and ends: its fence, or the lines around it up to blank ones."""
     fence = page.fence_at(claim.start)
     if fence is not None:
         return fence.inside, fence.stop
-    start = page.text.rfind("\n\n", 0, claim.start)
-    end = page.text.find("\n\n", claim.end)
-    return start + 2 if start >= 0 else 0, end if end >= 0 else len(page.text)
+    return page.paragraph(claim.start, claim.end)
 
 
-def _without(text: str, start: int, end: int, claims: Sequence[Claim]) -> str:
+def _block(text: str, start: int, end: int, claims: Sequence[Claim]) -> _Block:
     parts: list[str] = []
     at = start
     for claim in claims:
-        if start <= claim.start < end:
+        if start <= claim.start < end and not claim.fault:
             parts.append(text[at : claim.start])
             at = claim.end
-    return "".join([*parts, text[at:end]])
+    program = any(_STATEMENT.match(line) for line in "".join([*parts, text[at:end]]).split("\n"))
+    set_in = all(line.startswith(("    ", "\t")) for line in text[start:end].split("\n") if line.strip())
+    return _Block(program, set_in)
 
 
 def _between_quotes(page: Page, claim: Claim) -> bool:
     """Whether a call stands between quotation marks that hold more words than it."""
-    start = page.text.rfind("\n\n", 0, claim.start) + 1
-    stop = page.text.find("\n\n", claim.end)
-    before, after = page.text[start : claim.start], page.text[claim.end : stop if stop >= 0 else len(page.text)]
+    before = page.text[max(0, claim.start - _REACH) : claim.start].rpartition("\n\n")[2]
+    after = page.text[claim.end : claim.end + _REACH].partition("\n\n")[0]
     for opening, closing in _PAIRS.items():
         opens = before.count(opening) % 2 if opening == closing else before.count(opening) > before.count(closing)
         inside = f"{before.rpartition(opening)[2]} {after.partition(closing)[0]}" if opens and closing in after else ""
-        if re.search(r"\w", inside):
+        if WORD.search(inside):
             return True
     return False

@@ -41,7 +41,8 @@ _LABEL = (
 
 _TO = (
     rf"(?:(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+\w{{1,20}}\s*+|\b(?:commentary|analysis|assistant)\s{{1,9}})?"
-    rf"\bto=(?:functions[.:])?(?P<name>{_NAME})(?:\s{{1,9}}commentary\b)?"
+    rf"\bto=(?:functions[.:])?(?P<name>{_NAME}(?:[ ](?!commentary)\w{{1,40}}){{0,3}}(?=\s*+<\|)|{_NAME})"
+    r"(?:\s{1,9}commentary\b|[ \t][^\n<>{}]{0,60}(?=\n\s{0,9}\{))?"
 )
 _FIELDS = (
     rf"\[\[ ## (?:next_)?tool_name(?:_\d{{1,3}})? ## \]\]\s*+[\"'`]?(?P<name>{_NAME})[\"'`]?\s*+"
@@ -93,7 +94,7 @@ ROWS: Final = (
 RANKS: Final = {dialect: rank for rank, dialect in enumerate((
     "gemma", "flags", "argument_blocks", "argument_pairs", "xml_parameters", "xml_elements",
     *(row.dialect for row in ROWS), "hermes", "tag_lines", "code", "chatglm",
-    "react", "", "pythonic", "command_line", "named",
+    "react", "", "pythonic", "named",
 ))}  # fmt: skip
 """Of two claims at one place that of the lower rank counts. What says more of its form than one mark comes first; an
 object and calls in Python come last."""
@@ -118,7 +119,10 @@ CALLS: Final = frozenset(
 PARTS: Final = frozenset({"parameter", "param", "argument", "arg", "property"})
 """Tags around one argument, whose name stands in the tag."""
 PAIRS: Final = frozenset({"arg_key", "arg_value", "arg_type"})
-WRAPPERS: Final = frozenset({"arguments", "args", "parameters", "params", "input", "tool_input", "kwargs"})
+WRAPPERS: Final = frozenset({
+    "arguments", "args", "parameters", "params", "input", "kwargs",
+    *(f"{kind}_{word}" for kind in ("tool", "action", "function") for word in ("input", "args", "arguments")),
+})  # fmt: skip
 """Tags around all arguments."""
 NAMES: Final = frozenset({"name", "tool_name", "function_name"})
 TURNS: Final = frozenset({

@@ -1,6 +1,5 @@
 """Objects that look like calls become calls, or an error that says why not, or turn out to be data."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,17 +7,17 @@ from typing import Any, cast
 
 from micro_agent.decoding.arguments import read_arguments
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Reason, Repair, ToolCall, ToolCalls
-from micro_agent.decoding.keys import ARGUMENTS, BESIDE, NEAR_ARGUMENTS, plain
+from micro_agent.decoding.keys import ARGUMENTS, BESIDE, THOUGHTS, plain
 from micro_agent.decoding.markup.plain_input import only_text
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.reading.tag_arguments import tagged_arguments
-from micro_agent.decoding.repair.mending import Unreadable, repair
+from micro_agent.decoding.repair.mending import Unreadable, as_json, repair
 from micro_agent.decoding.shapes import Shape, call_shapes, final_call
 from micro_agent.decoding.wording import expected, shorten
 
 _PAIR = {"name", "value"}
 _VALUED = {"value", "type", "title", "description", "required"}
-_AROUND = frozenset({*ARGUMENTS, *NEAR_ARGUMENTS, "properties"})
+_AROUND = frozenset({*ARGUMENTS, "properties"})
 MAX_CALLS = 32
 """More calls than this in one text are a model that repeats itself."""
 
@@ -115,7 +114,7 @@ def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
     beside = _object(shape.args)
     if shape.strength in ("named", "loose", "bare") and beside:  # they stand beside the name, with an id of the call
         known = offer.properties(name)
-        return {key: value for key, value in beside.items() if key in known or plain(key) not in BESIDE}
+        return {key: value for key, value in beside.items() if key in known or plain(key) not in BESIDE | THOUGHTS}
     key = only_text(offer, name) if shape.said and not shape.args.lstrip().startswith(("{", '"{')) else None
     return shape.args if key is None or not shape.args.strip() else {key: shape.args}
 
@@ -131,18 +130,18 @@ def arguments_of(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], lis
         Unreadable: ``raw`` holds no object.
     """
     if isinstance(raw, str) and "</" in raw and (tagged := tagged_arguments(raw, name, offer)) is not None:
-        return tagged, [repair("surroundings", raw, json.dumps(tagged, ensure_ascii=False))]
+        return tagged, [repair("surroundings", raw, as_json(tagged))]
     given = _out_of_list(raw)
     args, repairs = read_arguments(given, offer.allowance)
     if given is not raw:
         repairs = [repair("unnested", str(raw), str(given)), *repairs]
+    if offer.fits(name, args):
+        return args, repairs
     for inner in _inside(name, args, offer):
         with suppress(Unreadable):
             found, more = read_arguments(inner, offer.allowance)
             if offer.faults(name, found) is None:
-                unnested = repair(
-                    "unnested", json.dumps(args, ensure_ascii=False), json.dumps(found, ensure_ascii=False)
-                )
+                unnested = repair("unnested", as_json(args), as_json(found))
                 return found, [*repairs, unnested, *more]
     return args, repairs
 
@@ -180,6 +179,10 @@ def _nested(name: str, args: dict[str, Any], offer: Offer) -> Any:
     key = next(iter(args), "")
     if len(args) == 1 and _may_wrap(args[key]) and _is_wrapper(key, args[key], name, offer):
         return args[key]
+    known = offer.properties(name)
+    held = [_object(value) for key, value in args.items() if isinstance(value, dict) and key not in known]
+    if len(held) == 1 and known.isdisjoint(args) and held[0].keys() <= known:
+        return held[0]  # beside words that are no arguments
     again = call_shapes(args) or [] if len(args) > 1 else []
     same = len(again) == 1 and again[0].strength == "explicit" and offer.resolve(again[0].name) == name
     return again[0].args if same else None
@@ -190,7 +193,7 @@ def _is_wrapper(key: str, value: Any, name: str, offer: Offer) -> bool:
     if plain(key) in _AROUND or offer.resolve(key) == name:
         return True
     known = offer.properties(name)
-    return isinstance(value, dict) and key not in known and set() < set(cast("dict[str, Any]", value)) <= known
+    return isinstance(value, dict) and key not in known and cast("dict[str, Any]", value).keys() <= known
 
 
 def _may_wrap(value: Any) -> bool:

@@ -1,9 +1,8 @@
 """What JSON values say: the shapes in which models write a call, and those of a final answer."""
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from micro_agent.decoding.keys import (
     ARGUMENTS,
@@ -12,8 +11,6 @@ from micro_agent.decoding.keys import (
     FINAL_NAMES,
     LISTS,
     NAMES,
-    NEAR_ARGUMENTS,
-    NEAR_NAMES,
     NOT_TO_DO,
     SAID,
     TELLING,
@@ -21,13 +18,13 @@ from micro_agent.decoding.keys import (
     WRAPPERS,
     plain,
 )
-from micro_agent.decoding.repair.mending import Unreadable, exact
+from micro_agent.decoding.repair.mending import Unreadable, as_json, exact
 
 _MAX_NESTING = 4
 _MAX_LISTED = 100
 """Items of a list that are looked at: far more than may be called in one reply."""
 
-Strength = Literal["explicit", "near", "bare", "named", "loose", "described"]
+Strength = Literal["explicit", "bare", "named", "loose", "described"]
 """How much an object looks like a call: it has a key for the arguments; it has keys that are nearly those; it has a
 name and nothing else; it has a key that only a call has, and arguments beside it; it may as well be data that has a
 name; it has a JSON Schema for arguments, as the system prompt shows a tool."""
@@ -36,8 +33,7 @@ Known = Callable[[str], bool]
 """Whether a tool has this name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """An object that looks like a call: the name it gives, and its arguments as they stand there, of any type."""
 
     name: str
@@ -87,9 +83,9 @@ class _Reading:
 
     def _disputed(self, shape: Shape, value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
         """A shape of no tool, where another key names another tool and the arguments stand apart."""
-        if self.known is None or shape.strength not in ("explicit", "near"):
+        if self.known is None or shape.strength != "explicit":
             return None
-        said = [value[keys[key]] for key in (*NAMES, *NEAR_NAMES) if key in keys and _is_name(value[keys[key]])]
+        said = [value[keys[key]] for key in NAMES if key in keys and _is_name(value[keys[key]])]
         named = {plain(name): name for name in said if self.known(name)}
         return Shape(" or ".join(named.values()), shape.args, shape.strength) if len(named) > 1 else None
 
@@ -105,6 +101,8 @@ class _Reading:
         values = [value for value in map(_opened, values[:_MAX_LISTED]) if not _is_said(value)]
         if len(values) == 1 and isinstance(values[0], list) and nesting:
             return self._all(cast("list[Any]", values[0]), nesting - 1)
+        if len(values) == 2 and isinstance(values[0], str) and isinstance(values[1], dict) and self.known is not None:
+            return [Shape(values[0], values[1], "named")] if self.known(values[0]) else None
         found = [self.shapes(value, nesting - 1) if isinstance(value, dict) else None for value in values]
         if not found or None in found:
             return None
@@ -126,14 +124,15 @@ class _Reading:
         return None
 
     def _named_by_key(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
-        """``{"calculator": {"expression": …}}``, where nothing else than tools and a thought stands in the object."""
+        """``{"calculator": {"expression": …}}`` or ``{"calculator": "1+1"}``: nothing but tools and a thought."""
         known = self.known
         if known is None or not value:
             return None
         calls = [key for plainly, key in keys.items() if plainly not in THOUGHTS | BESIDE and key not in FINAL_KEYS]
-        if not calls or not all(isinstance(_opened(value[key]), dict) and known(key) for key in calls):
+        said = len(calls) == 1 and isinstance(value[calls[0]], str)
+        if not calls or not all((said or isinstance(_opened(value[key]), dict)) and known(key) for key in calls):
             return None
-        return [Shape(key, value[key], "loose") for key in value if key in calls]
+        return [Shape(key, value[key], "loose", said=said) for key in value if key in calls]
 
     def _beside(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
         """``{"service": "turn_on", "entity_id": …}``, ``{"tool_call": "turn_on", "parameters": {…}}``.
@@ -145,14 +144,14 @@ class _Reading:
         if known is None:
             return None
         arguments = _first(keys, ARGUMENTS)
-        named = [key for key, one in value.items() if key != arguments and _is_name(one) and known(one)]
+        named = [key for key, one in value.items() if key not in ("", arguments) and _is_name(one) and known(one)]
         if len(named) != 1:
             return None
         name = value[named[0]]
         if arguments is not None:
-            return [_called(name, value[arguments], near=True)]
-        beside = {key: one for key, one in value.items() if key != named[0] and plain(key) not in THOUGHTS}
-        return [Shape(name, beside, "loose")] if beside.keys() - BESIDE else None
+            return [Shape(name, value[arguments], "named")]
+        beside = {key: one for key, one in value.items() if key != named[0]}
+        return [Shape(name, beside, "loose")] if {plain(key) for key in beside} - BESIDE - THOUGHTS else None
 
     def _sequence(self, value: dict[str, Any], keys: dict[str, str]) -> list[Shape] | None:
         """``{"steps": [{"click": {…}}, …]}``: calls by name alone in a list, and nothing but a thought beside it."""
@@ -204,22 +203,17 @@ def _promoted(shape: Shape) -> Shape:
 
 
 def _shape(value: dict[str, Any], keys: dict[str, str]) -> Shape | None:
-    key = next((key for key in (*NAMES, *NEAR_NAMES) if key in keys and _is_name(value[keys[key]])), None)
+    key = next((key for key in NAMES if key in keys and _is_name(value[keys[key]])), None)
     if key is None:
         return None
     name = value[keys[key]]
     rest_keys = {plainly: given for plainly, given in keys.items() if plainly != key}
     if (arguments := _first(rest_keys, ARGUMENTS)) is not None:
-        return _called(name, _given(value, rest_keys), near=key in NEAR_NAMES, said=plain(arguments) in SAID)
-    if (arguments := _first(rest_keys, NEAR_ARGUMENTS)) is not None:
-        return _called(name, value[arguments], near=True)
-    if key in NEAR_NAMES:
-        return None
-    rest = {given: value[given] for plainly, given in rest_keys.items() if plainly not in THOUGHTS}
-    rest = {given: value[given] for given in value if given in rest and given not in FINAL_KEYS}
+        return _called(name, _given(value, rest_keys), said=plain(arguments) in SAID)
+    rest = {given: one for given, one in value.items() if given in rest_keys.values() and given not in FINAL_KEYS}
     if key in ("tool", "toolname", "functionname", "selectedtool"):
         return Shape(name, rest, "named")
-    return Shape(name, rest, "loose" if rest.keys() - BESIDE else "bare")
+    return Shape(name, rest, "loose" if {plain(given) for given in rest} - BESIDE - THOUGHTS else "bare")
 
 
 def _given(value: dict[str, Any], keys: dict[str, str]) -> Any:
@@ -237,10 +231,10 @@ def _is_schema(args: Any) -> bool:
     return known.get("type") == "object" and isinstance(known.get("properties"), dict)
 
 
-def _called(name: str, args: Any, *, near: bool, said: bool = False) -> Shape:
+def _called(name: str, args: Any, *, said: bool) -> Shape:
     if _is_schema(args):
         return Shape(name, args, "described")
-    return Shape(name, args, "near" if near else "explicit", said=said and isinstance(args, str))
+    return Shape(name, args, "explicit", said=said and isinstance(args, str))
 
 
 def final_answer(value: Any) -> str | None:
@@ -280,4 +274,4 @@ def _answer_text(value: Any) -> str:
     if isinstance(value, str):
         again = final_answer(_opened(value))
         return value.strip() if again is None else again
-    return json.dumps(value, ensure_ascii=False)
+    return as_json(value)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 
 from micro_agent.decoding.answers import checked
 from micro_agent.decoding.attempts import unmade
@@ -13,7 +12,7 @@ from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.loops import MAX_READ, beginning, is_loop, once
 from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
-from micro_agent.decoding.clearing.values_kept import kept
+from micro_agent.decoding.clearing.values_kept import are_said
 from micro_agent.decoding.decision import Decision, DecodeError, Final, ToolCalls
 from micro_agent.decoding.judge import judged
 from micro_agent.decoding.offer import Offer
@@ -29,13 +28,10 @@ from micro_agent.decoding.reading import (
     python,
     tags,
 )
-from micro_agent.decoding.repair.guessing import texts
 from micro_agent.decoding.repair.mending import Unreadable, exact, repair, unescaped
 from micro_agent.decoding.scan.data import Data
 from micro_agent.decoding.settle import error
 
-_MAX_AGAIN = 30_000
-"""Characters of a reply that is read once more, with its thoughts, where a value without them is not what was said."""
 READERS = (
     delimited.read,
     options.read,
@@ -45,7 +41,6 @@ READERS = (
     labels.read,
     objects.read,
     python.read,
-    lines.read,
 )
 """In any order: where two claim the same place, the rank of the dialect decides (see `rows.RANKS`)."""
 
@@ -73,7 +68,7 @@ def _is_json(text: str) -> bool:
 
 def _repeated(text: str, offer: Offer) -> Decision | None:
     """The decision that a reply repeats until the token limit."""
-    left = 2 * MAX_READ
+    left = MAX_READ
     for said in once(text):
         left -= len(said)
         found = _read(said, "length", offer) if left >= 0 else None
@@ -97,9 +92,8 @@ def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     said = spoken(data.of(own))
     page = Page(without_end_of_turn(said.text), finish_reason == "length", offer)
     found = _first(page)
-    if said.text not in own:
-        whole = Page(without_end_of_turn(own).strip(), page.cut_off, offer)
-        found = kept(found, own, lambda: _first(whole) if len(own) <= _MAX_AGAIN else None, offer)
+    if isinstance(found, ToolCalls) and said.text not in own and not are_said(found, own):
+        return error("malformed", "A call with the markup of a thought inside a value.", offer)
     if found is None and said.open_thought and not page.text:
         found = _after_open_thought(Page(said.open_thought, page.cut_off, offer))
     if found is not None:
@@ -125,7 +119,7 @@ def _first(page: Page, levels: int = 2) -> Decision | None:
     lost = None
     for kind, text in _encoded(page.text):
         inner = _first(replace(page, text=text), levels - 1)
-        if kind == "tags" and isinstance(inner, ToolCalls) and not _is_said(inner, page.text):
+        if kind == "tags" and isinstance(inner, ToolCalls) and not are_said(inner, page.text):
             continue  # a bracket that was put in is part of a value
         if isinstance(inner, ToolCalls) or (isinstance(inner, Final) and found is None):
             return replace(inner, repairs=[repair(kind, page.text, text), *inner.repairs])
@@ -133,21 +127,24 @@ def _first(page: Page, levels: int = 2) -> Decision | None:
     return found or lost
 
 
-def _is_said(found: ToolCalls, text: str) -> bool:
-    """Whether all texts of the arguments stand in ``text``."""
-    return all(said in text for call in found.calls for said in texts(call.args))
-
-
 def _decided(page: Page) -> Decision | None:
     return judged(page, _claims(page))
 
 
-def _claims(page: Page) -> Iterator[Claim]:
-    return chain.from_iterable(read(page) for read in READERS)
+def _claims(page: Page) -> list[Claim]:
+    """What the readers claim; where the name of a tool is in none of it, what stands around that is looked at too."""
+    claims = [claim for read in READERS for claim in read(page)]
+    whole = sorted((one.start, one.end) for one in claims if one.shapes and one.sure and not one.is_lost)
+    reach = at = 0
+    for name in page.mentions:
+        while at < len(whole) and whole[at][0] <= name.start:
+            reach, at = max(reach, whole[at][1]), at + 1
+        if name.start >= reach:
+            return [*claims, *lines.read(page)]
+    return claims
 
 
-_QUOTED = re.compile(r'(?<!["\']:)(?<!["\']: )"(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?P<end>")?')
-_LOST_BRACE = re.compile(r"""(?>(?:\s|```\w*\n)*)(?=["'](?:tool|name|function|action)(?:_?name)?["']\s{0,9}:)""")
+_QUOTED = re.compile(r'"(?<!["\']:")(?<!["\']: ")(?=\s{0,9}[\[{]\s{0,9}[{\\])[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?P<end>")?')
 _HALF_ESCAPED = re.compile(r"""\s*+(?:```\w*\s*+)?"?\s*+\{\s*+\\+\"""")
 
 
@@ -176,8 +173,6 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
         yield "tags", _SENTINEL.sub("", text)
     if "invoke name=" in text and "<invoke" not in text:
         yield "tags", _BARE_TAG.sub(_bracketed, text)
-    if (opening := _LOST_BRACE.match(text)) is not None:
-        yield "opening_bracket", f"{text[: opening.end()]}{{{text[opening.end() :]}"
     if _HALF_ESCAPED.match(text):
         bare = text.replace('\\"', '"')
         yield "double_encoding", bare.replace("\\\\", "\\") if text.lstrip().startswith('"') else bare

@@ -365,7 +365,6 @@ def test_an_object_that_may_be_data_and_is_too_large_to_check_is_no_call(tools: 
         '{"output": {"output": {"output": {"output": {"name": "now"}}}}}',
         '{"steps": [{"calculator": {"expression": "1"}}, {"paint": {}}]}',
         '{"plan": ["search_code", "calculator"]}',
-        '["search_code", {"pattern": "x"}]',
         '{"search_code", {"pattern": "x"}}',
         '{"content": "search_code(pattern=1"}',
         '{"pattern": "x"}',
@@ -447,3 +446,19 @@ def test_several_calls_with_words_between_are_all_returned_as_embedded(text: str
 def test_a_bad_call_beside_a_good_one_spoils_the_reply(tools: Tools) -> None:
     assert reason(f'{CALL} or {{"tool": "calculator", args: {{}}}}', tools) == "bad_arguments"
     assert reason(f'{CALL} {{"tool": "calculator", args: {{}} + 1}}', tools) == "malformed"
+
+
+def test_of_two_names_at_one_place_the_longer_counts() -> None:
+    path: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
+    offered = [Tool("list", "", path, print), Tool("list_files", "", path, print)]
+    for text in ("I use list_files → path: a", "İ use list files → path: a"):
+        decision = decode_text(text, offered)
+        assert isinstance(decision, ToolCalls)
+        assert decision.calls == [ToolCall("list_files", {"path": "a"})]
+
+
+@pytest.mark.parametrize("again", ['now(timezone="utc")\n', '{"name": "now", "arguments": {"timezone": "utc"}}\n'])
+def test_a_call_behind_many_that_are_the_same_is_not_lost(again: str, tools: Tools) -> None:
+    wanted = [ToolCall("now", {"timezone": "utc"}), ToolCall("calculator", {"expression": "1"})]
+    for number in (2, 99, 100, 150, 500):
+        assert calls(again * number + 'calculator(expression="1")', tools) == wanted

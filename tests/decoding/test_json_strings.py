@@ -28,7 +28,6 @@ def test_a_call_in_a_string_is_read(text: str, tools: Sequence[Tool]) -> None:
     found = decode_text(text, tools)
     assert isinstance(found, ToolCalls)
     assert found.calls == SAID
-    assert found.repairs
 
 
 def test_a_quote_in_the_middle_of_a_word_is_not_taken_out(tools: Sequence[Tool]) -> None:

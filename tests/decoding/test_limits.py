@@ -10,6 +10,14 @@ from tests.decoding.outcomes import calls, reason
 
 PAIR = "<arg_key>timezone</arg_key><arg_value>utc</arg_value>"
 PARAMETER = "<parameter=timezone>utc</parameter>"
+DOUBLED = (
+    "[&a [x,x,x,x,x,x,x,x], "
+    + ", ".join(
+        f"&{name} [{','.join([f'*{before}'] * 8)}]" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    + "]"
+)
+"""A list of YAML in which each item repeats the one before it: 8 to the power of 9 texts."""
 
 
 @pytest.mark.parametrize(
@@ -23,7 +31,7 @@ PARAMETER = "<parameter=timezone>utc</parameter>"
         ("<TOOL_CALL> " * 1500, "malformed"),
         ("[calculator(expression=" + "1," * 20_000 + ")]", "malformed"),
         ("store(x=[" + "[]," * 3000 + "])", "malformed"),
-        ("store(x='" + "it's " * 300 + "')", "malformed"),
+        (f"<function=add><parameter=values>{DOUBLED}</parameter></function>", "bad_arguments"),
         ("\n".join(f"<function_calls>now(timezone='{i}')</function_calls>" for i in range(40)), "ambiguous"),
     ],
 )

@@ -54,6 +54,16 @@ NASTY = {
     "lists of names": '[{"name":',
     "names with many colons": '{"name": "' + ":" * 150 + 'x", "arguments": {}}',
     "lines of a call": "now()\n\n\n",
+    "keys that open": "<arg_key>",
+    "answers in objects": '{"answer": "<INVOKE>"}}',
+    "calls that do not fit": '{"action": "get_weather", "action_input": {"cy": "Rome"}}',
+    "quotes in calls in tags": "now(x='sed '3p' a.txt')</tool_call<tool_call>",
+    "tokens in torn objects": 'h":"ret<|tool_call_end|>ath": null}}\n<tool_call>\n{"n<|tool_call_begin|>ame": "',
+    "calls in fences": "```now(x)```",
+    "calls with arguments": "now(a=1), ",
+    "good calls in words": 'now(timezone="1") and ',
+    "objects that are none": '{"name": "now", x 1} ',
+    "calls with a quote too many": '<function_calls>now(timezone="_now(timezone="77")</function_calls>now()\n',
 }
 WHOLE = {
     "half a string": '{"tool": "' + "a" * SIZE,
@@ -72,6 +82,10 @@ WHOLE = {
     "different calls": "".join(CALL.replace("1+1", str(i)) for i in range(SIZE // len(CALL))),
     "a list of calls": "[" + ",".join([CALL] * (SIZE // len(CALL))) + "]",
     "calls in a text": '"' + CALL.replace('"', '\\"') * (SIZE // len(CALL)) + '"',
+    "different objects that are none": "".join(f'{{"name": "now", x {i}}} ' for i in range(SIZE // 28)),
+    "different calls with arguments": "".join(f"now(a={i}), " for i in range(SIZE // 14)),
+    "different calls in fences": "".join(f"```now(x) {i} ```" for i in range(SIZE // 20)),
+    "keys behind a call": "<tool_call>\n<function=store>\n<parameter=x>\n1\n" + "<arg_key>" * (SIZE // 9),
     "colons": '{tool: "now", "x": ' + ":" * 3000 + "1}",
     "quotes in a list": "{'tool': 'now', 'x': ['" + "1'" * 800 + "]}",
     "braces": "{tool: " + "{1" * 60 + "1" * 3000 + "}" * 61,
@@ -102,6 +116,16 @@ def test_100_kb_of_anything_take_under_50_ms(name: str, finish: str | None, tool
     native = ModelReply(calls=(RawCall("store", text),), finish_reason=finish)
     for reply in (as_text, native):
         assert any(_seconds(reply, tools) < LIMIT_S for _ in range(10))
+
+
+KEYS = {f"key_{number}": {"type": "string"} for number in range(6)}
+MANY = [Tool(f"tool_{number}", "", {"type": "object", "properties": KEYS}, print) for number in range(200)]
+
+
+@pytest.mark.parametrize("part", ['<parameter name="x">', '<param a="b" c="d">', "f(1) ", "tool_5 x ", "<args>"])
+def test_100_kb_take_under_50_ms_with_200_tools(part: str) -> None:
+    reply = ModelReply(text=part * (SIZE // len(part)))
+    assert any(_seconds(reply, MANY) < LIMIT_S for _ in range(10))
 
 
 def _seconds(reply: ModelReply, tools: Sequence[Tool]) -> float:

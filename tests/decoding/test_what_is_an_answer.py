@@ -92,6 +92,7 @@ def test_the_answer_is_the_words_alone(text: str, answer: str, tools: Sequence[T
         "[1, 2]",
         "assistant",
         "It is <text>.",
+        "`",
     ],
 )
 def test_short_or_odd_answers_stay(answer: str, tools: Sequence[Tool]) -> None:

@@ -1,8 +1,7 @@
 """Special tokens that a server left in the text: the end of the turn, a header before the answer."""
 
 import re
-from bisect import bisect_left
-from itertools import accumulate, islice
+from itertools import islice
 
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.repair.mending import repair
@@ -10,95 +9,74 @@ from micro_agent.decoding.scan.data import Data
 
 # A header of the next turn: what follows was not said by the model as itself.
 _NEXT_TURN = re.compile(
-    r"(?:<\|(?:im_end|eot_id|end)\|>\s*+)?(?:<\|im_start\|>\s*+(?:user|system|tool)\b"
-    r"|<\|start_header_id\|>\s*+(?:user|system|tool|ipython)\b|<start_of_turn>\s*+user\b|<\|start\|>\s*+(?:user|functions)\b"
-    r"|<\|from\|>\s*+(?!assistant\b)\w)"
+    r"<(?:\|(?:im_start|start_header_id|start)\||start_of_turn)>\s*+(?:user|system|tool|ipython|functions)\b"
+    r"|<\|from\|>\s*+(?!assistant\b)\w"
 )
-_TURN_SIGNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|start|>", "<|from|>")
+_CHANNEL = (
+    r"(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+%s\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
+)
+_FINAL = re.compile(_CHANNEL % "final")
+# Functionary's recipient "all" is the user.
 _HEAD = re.compile(
-    r"\s++|\Aassistant(?=[ \t]*\n[ \t]*\n)|<s>|<bos>|<\|begin_of_text\|>|<\|CHATBOT_TOKEN\|>"
-    r"|<\|START_(?:RESPONSE|TEXT)\|>|<\|assistant\|>|<\|open\|>response<\|sep\|>"
-    r"|<\|im_start\|>\s*+assistant\b|<start_of_turn>\s*+model\b|<\|start_header_id\|>\s*+assistant\s*+<\|end_header_id\|>"
-    r"|(?:<\|start\|>\s*+assistant\s*+)?<\|channel\|>\s*+(?:final|commentary)\b[^<]{0,40}"
-    r"(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
+    r"(?>(?:\s++|\Aassistant(?=[ \t]*\n[ \t]*\n)|<s>|<bos>"
+    r"|<\|(?:begin_of_text|CHATBOT_TOKEN|START_(?:RESPONSE|TEXT)|assistant)\|>"
+    r"|<\|open\|>response<\|sep\|>|<\|im_start\|>\s*+assistant\b|<start_of_turn>\s*+model\b"
+    r"|<\|start_header_id\|>\s*+assistant\s*+<\|end_header_id\|>"
+    r"|(?:<\|from\|>\s*+assistant\s*+)?(?:<\|recipient\|>|\A)\s*+all\s*+<\|content\|>"
+    r"|(?:>>>|\A(?=(?s:.*)>>>all))all[ \t]*+\n"
+    rf"|{_CHANNEL % '(?:final|commentary)'})*)"
 )
-_TAIL = re.compile(
-    r"</s>|<(?:eos|pad|end_of_turn)>|<SPECIAL_\d{1,4}>|\[END FINAL RESPONSE\]|<\|close\|>response"
-    r"|<\|[\w /]{1,40}\|>|<｜[^<>｜]{1,40}｜>"
-)
-_END_OF_TURN = re.compile(
+_ENDS = (
     r"</s>|<(?:eos|pad|end_of_turn)>|<SPECIAL_\d{1,4}>|<｜end▁of▁sentence｜>"
     r"|<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|END_OF_TURN_TOKEN|return|end|stop)\|>"
 )
+_END_OF_TURN = re.compile(rf"(?:{_ENDS})\Z")
+_TAIL = re.compile(
+    rf"(?:{_ENDS}|\[END FINAL RESPONSE\]|<\|close\|>response|>>>all|<\|[\w /]{{1,40}}\|>|<｜[^<>｜]{{1,40}}｜>)\Z"
+)
 _TAIL_REACH = 48
 _MAX_TAIL = 200
-_MAX_TURNS = 200
-_FINAL = re.compile(r"<\|channel\|>\s*+final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>")
 _END = re.compile(r"<\|(?:end|return|start|call|channel)\|>")
-# Functionary's recipient "all" is the user.
-_TO_ALL = re.compile(
-    r"(?:(?:<\|from\|>[ \t]{0,9}assistant\s{0,9})?<\|recipient\|>|>>>|(?=.*?(?:>>>|<\|content\|>)))"
-    r"\s*+all\s{0,9}(?:<\|content\|>|(?<=\n))"
-    r"(?P<answer>[^<>]*+(?>(?:<(?!\|)[^<>]*+|>(?!>>)[^<>]*+)*))",
-    re.DOTALL,
-)
+_MAX_TURNS = 200
 _ANSWER = re.compile(r"<(?P<tag>answer|response)>(?P<answer>.*)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
 
 
 def own_turn(data: Data) -> str:
     """The text up to where the model goes on as somebody else; a header inside readable JSON is data."""
     text = data.text
-    if not any(sign in text for sign in _TURN_SIGNS):
-        return text
-    for header in data.outside(list(islice(_NEXT_TURN.finditer(text), _MAX_TURNS))):
-        if text[: header.start()].strip():
-            return text[: header.start()]
-    return text
+    headers = data.outside(list(islice(_NEXT_TURN.finditer(text), _MAX_TURNS)))
+    said = (text[: header.start()] for header in headers)
+    return next((own for own in said if own.strip()), text)
 
 
 def without_tokens(text: str, data: Data) -> tuple[str, list[Repair]]:
     """``text`` without the special tokens at its beginning and its end, and what was dropped.
 
-    Of several channels of gpt-oss the final one counts. One in an argument is none; ``data`` says where these are.
+    Of several channels of gpt-oss the final one counts, unless it stands in data, which ``data`` finds.
     """
-    kept = text
-    if (finals := _finals(kept, data)) != []:
-        kept = kept[finals[-1].end() :]
-        kept = kept[: ended.start()] if (ended := _END.search(kept)) else kept
-    at = 0
-    while head := _HEAD.match(kept, at):
-        at = head.end()
-    kept = _without_tail(kept[at:])
-    if (said := _TO_ALL.match(kept)) is not None and said["answer"].strip():
-        kept = said["answer"].strip()
+    finals = list(islice(_FINAL.finditer(text), _MAX_TURNS))
+    data = data.of(text) if finals else data
+    found = reversed(data.outside(finals))
+    said = (one for one in found if not any(piece.start < one.start() < piece.end for piece in data.pieces))
+    kept = _END.split(text[final.end() :], 1)[0] if (final := next(said, None)) else text
+    head = _HEAD.match(kept)
+    kept = _without(_TAIL, kept[head.end() :] if head else kept).strip()
     if whole := _ANSWER.fullmatch(kept):
         kept = whole["answer"].strip()
     return kept, [repair("special_tokens", text, kept)] if kept != text.strip() else []
 
 
-def _finals(text: str, data: Data) -> list[re.Match[str]]:
-    """Where final channels begin: not in data, and not in an object that cannot be read."""
-    found = data.outside(list(islice(_FINAL.finditer(text), _MAX_TURNS)))
-    if not found:
-        return []
-    starts = [piece.start for piece in data.pieces]
-    reached = [0, *accumulate((piece.end for piece in data.pieces), max)]
-    return [one for one in found if reached[bisect_left(starts, one.start())] <= one.start()]
-
-
 def without_end_of_turn(text: str) -> str:
     """``text`` without the tokens at its end that end a turn, whatever the dialect."""
-    return _without_tail(text, _END_OF_TURN)
+    return _without(_END_OF_TURN, text)
 
 
-def _without_tail(text: str, tail: re.Pattern[str] = _TAIL) -> str:
-    end = len(text)
+def _without(tail: re.Pattern[str], text: str) -> str:
+    end = len(text.rstrip())
     for _ in range(_MAX_TAIL):
-        if end and text[end - 1].isspace():
-            end = len(text[:end].rstrip())
-        reach = max(0, end - _TAIL_REACH)
-        start = max(text.rfind("<", reach, end), text.rfind("[END FINAL", reach, end))
-        if start < 0 or not tail.fullmatch(text, start, end):
+        if (found := tail.search(text, max(0, end - _TAIL_REACH), end)) is None:
             break
-        end = start
+        end = found.start()
+        if text[end - 1 : end].isspace():
+            end = len(text[:end].rstrip())
     return text[:end]

@@ -1,26 +1,22 @@
 """What stands behind a label such as ``Action Input:``: JSON, pairs of names and values, or a text for one argument."""
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.page import Page
-from micro_agent.decoding.pythonic.calls import python_calls
+from micro_agent.decoding.pythonic.calls import arguments
 from micro_agent.decoding.repair.mending import Unreadable, exact, mend
 from micro_agent.decoding.scan.values import Unfinished, value_at
 
-_PAIR = re.compile(
-    r"""[ \t]*+(?:[-*][ \t])?["']?(?P<key>\w{1,64})["']?[ \t]*+[:=][ \t]*+(?P<value>[^\s][^\n]*?)"""
-    r"(?P<more>,[ \t]*+\w+[ \t]*+=[^\n]*)?"
-)
-_QUOTE = re.compile(r"""["'`“”(\[{\n]""")
-_COMMA = re.compile(r",[ \t]*+(?=\w+[ \t]*+=)")
+_PAIR = re.compile(r"""[ \t]*+(?:[-*][ \t])?["']?(?P<key>\w{1,64})["']?[ \t]*+[:=][ \t]*+(?P<value>[^\s][^\n]*+)""")
+_NEXT = re.compile(r"\n|,[ \t]*+(?=\w+[ \t]*+=)")
+_QUOTE = re.compile(r"""["'`“”(\[{]""")
 _FENCE = re.compile(r"\s*+(?:```\w*\s*+|`(?=\{))?")
 _OBJECT = re.compile(r"""\{|\[\s{0,9}\{|["']\s{0,9}\{\s{0,9}(?:\\?["']|\})""")
-_NOTHING = frozenset({"", "none", "null", "n/a", "no input", "{}"})
+_NOTHING = frozenset({"", "none", "null", "n/a", "no input", "{}", '""', "''"})
 
 
 def input_at(page: Page, name: str, start: int, stop: re.Pattern[str]) -> tuple[Any, int]:
@@ -54,12 +50,12 @@ def plain_input(page: Page, name: str, said: str) -> Any:
     Raises:
         Unreadable: It begins with a quote or a key and makes no sense.
     """
-    if said.lower() in _NOTHING:
+    if said.strip("'\"").lower() in _NOTHING:
         return {}
     if (pairs := _pairs(page, name, said)) is not None:
         return pairs
     key = only_text(page.offer, page.offer.resolve(name) or "")
-    return {key: _unquoted(said)} if key else said
+    return {key: unquoted(said)} if key else said
 
 
 def bracketed(page: Page, name: str, said: str) -> Any:
@@ -90,47 +86,36 @@ def _pairs(page: Page, name: str, said: str) -> dict[str, Any] | None:
     first = _PAIR.match(said)
     if first is None or first["key"] not in keys:
         return None
-    lines = [_PAIR.fullmatch(line) for line in said.split("\n") if line.strip()]
-    given = [line for line in lines if line and line["key"] in keys and not line["more"]]
-    if len(given) == len(lines) == len({line["key"] for line in given}):
-        return {
-            line["key"]: typed(_unquoted(line["value"]), page.offer.types(tool, line["key"]), page.offer.allowance)
-            for line in given
-        }
-    if not _QUOTE.search(said):
-        return _bare_pairs(page, tool, said)
-    return python_calls(f"{tool}({said})", page.offer.allowance)[0].keywords
+    quoted = _QUOTE.search(said) is not None  # a comma may be part of a value then
+    parts = said.split("\n") if quoted else _NEXT.split(said)
+    found = [_PAIR.fullmatch(part) for part in parts if part.strip()]
+    pairs = {pair["key"]: pair["value"].strip() for pair in found if pair and not _NEXT.search(pair["value"])}
+    if len(pairs) == len(found) and pairs.keys() <= keys:
+        offer = page.offer
+        return {key: typed(unquoted(value), offer.types(tool, key), offer.allowance) for key, value in pairs.items()}
+    return arguments(f"({said})", page.offer.allowance)[1]
 
 
-def _bare_pairs(page: Page, tool: str, said: str) -> dict[str, Any]:
-    """``city=Rome, days=3``, without a quote or a bracket."""
-    parts = [part.partition("=") for part in _COMMA.split(said)]
-    given = {key.strip(): value.strip() for key, _, value in parts}
-    if len(given) < len(parts) or not given.keys() <= page.offer.properties(tool) or not all(given.values()):
-        raise Unreadable("its input begins with the name of an argument and does not go on like that")
-    return {key: typed(value, page.offer.types(tool, key), page.offer.allowance) for key, value in given.items()}
+def unquoted(said: str) -> str:
+    r"""A value without its quotes; in double ones ``\"`` and ``\n`` are escapes, as in JSON and YAML.
 
-
-def _unquoted(said: str) -> str:
-    r"""A value without its quotes; in double ones ``\"`` and ``\n`` are escapes, as in JSON and YAML."""
+    Raises:
+        Unreadable: The quote at its beginning has no second one at its end, or it is more than one text.
+    """
     if said[:1] not in ('"', "'", "`"):
         return said
-    if len(said) < 3 or said[-1] != said[0]:
+    if len(said) < 2 or said[-1] != said[0]:
         raise Unreadable("its input begins with a quote and has no second one")
-    if said[0] == '"' and "\\" in said:
-        with suppress(Unreadable):
-            return str(exact(said))
+    with suppress(Unreadable):
+        return str(exact(said, strict=False))
+    if f"{said[0]},{said[0]}" in said.replace(" ", ""):
+        raise Unreadable("its input is more than one text")
     return said[1:-1]
 
 
 def only_text(offer: Offer, name: str) -> str | None:
     """The argument that a bare text is meant for: the only one of the tool, or the only required one, if a text."""
-    tool = offer.tool(name)
-    properties = _mapping(tool.parameters.get("properties") if tool else None)
-    wanted = tool.parameters.get("required") if tool else None
-    keys = [key for key in properties if isinstance(wanted, list) and key in wanted] or list(properties)
-    return keys[0] if len(keys) == 1 and _mapping(properties[keys[0]]).get("type") == "string" else None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    tool, keys = offer.tool(name), offer.properties(name)
+    required = keys.intersection(tool.parameters.get("required") or ()) if tool and keys else keys
+    key = next(iter(required or keys), "")
+    return key if len(required or keys) == 1 and list(offer.types(name, key)) == ["string"] else None

@@ -6,51 +6,39 @@ from typing import Any, cast
 from micro_agent.decoding.decision import ToolSpec
 from micro_agent.decoding.keys import TELLING, plain
 from micro_agent.decoding.page import Page
-from micro_agent.decoding.pythonic.calls import PythonCall, python_calls
+from micro_agent.decoding.pythonic.calls import arguments
 from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.shapes import Shape, call_shapes
 
 
-def python_shapes(text: str, page: Page, *, named: str | None = None) -> list[Shape]:
-    """The calls that ``text`` consists of; of the tool ``named``, if that is given, whatever they call by name.
+def python_shape(name: str, text: str, page: Page, *, loose: bool = False) -> Shape:
+    """The call of ``name`` with the arguments that ``text`` is, its brackets around them.
 
     Raises:
         Unreadable: It consists of something else, or an argument's name would be a guess.
     """
-    shapes: list[Shape] = []
-    for call in python_calls(text, page.offer.allowance):
-        if named is None and (told := _told(call, page)) is not None:
-            shapes.append(told)
-            continue
-        name = tool_of(named or call.name, page) or named or call.name
-        args = by_name(call.positional, call.keywords, page.offer.tool(name)) if call.positional else call.keywords
-        shapes.append(Shape(name, args, "explicit"))
-    return shapes
+    positional, keywords = arguments(text, page.offer.allowance, loose=loose)
+    tool = page.offer.resolve(name)
+    if tool is None and is_told(name) and (told := _told(positional, keywords)) is not None:
+        return told
+    args = by_name(positional, keywords, page.offer.tool(tool)) if positional else keywords
+    return Shape(tool or name, args, "explicit")
 
 
-def _told(call: PythonCall, page: Page) -> Shape | None:
+def _told(positional: list[Any], keywords: dict[str, Any]) -> Shape | None:
     """The call that ``call_tool("name", {…})`` or ``ToolCall(name="name", args={…})`` speaks of."""
-    if not is_told(call.name) or tool_of(call.name, page) is not None:
-        return None
-    if not call.positional:
-        shapes = call_shapes(call.keywords) or []
+    if not positional:
+        shapes = call_shapes(keywords) or []
         return shapes[0] if len(shapes) == 1 else None
-    name, *rest = call.positional
-    args = rest[0] if rest else call.keywords
-    alone = isinstance(name, str) and isinstance(args, dict) and len(rest) <= 1 and not (rest and call.keywords)
+    name, *rest = positional
+    args = rest[0] if rest else keywords
+    alone = isinstance(name, str) and isinstance(args, dict) and len(rest) <= 1 and not (rest and keywords)
     return Shape(cast("str", name), args, "explicit") if alone else None
 
 
 def is_told(name: str) -> bool:
     """Whether a function of this name calls the tool that its arguments name."""
     return plain(name.rpartition(".")[2]) in TELLING
-
-
-def tool_of(name: str, page: Page) -> str | None:
-    """The tool that is called, also in Llama's ``name.call(…)``."""
-    if page.offer.tools is None:
-        return name.removesuffix(".call")
-    return page.offer.resolve(name) or page.offer.resolve(name.removesuffix(".call"))
 
 
 def by_name(values: list[Any], keywords: Mapping[str, Any], tool: ToolSpec | None) -> dict[str, Any]:

@@ -6,13 +6,13 @@ and ``✿ARGS✿: {…}``.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
 from micro_agent.decoding.claims import Claim
-from micro_agent.decoding.markup.plain_input import bracketed, input_at
+from micro_agent.decoding.markup.plain_input import bracketed, input_at, plain_input
 from micro_agent.decoding.page import Page, skip_blanks
 from micro_agent.decoding.reading.python import calls_at
 from micro_agent.decoding.repair.mending import Unreadable
@@ -33,11 +33,9 @@ _FIRST_HEAD = re.compile(rf"(?P<before>[ \t]{{0,8}}{_BULLET}){_LABEL}", re.IGNOR
 # With a sign that is looked for, and a set of what may follow it, `re` skips fast.
 _HEAD = re.compile(rf"\n(?=[- \t\d#>*•✿ATFCNSUatfcnsu])(?P<before>[ \t]{{0,8}}+{_BULLET})(?i:{_LABEL})")
 _INLINE_HEAD = re.compile(rf"(?P<key>[Aa](?i:ction(?: name)?)){_NUMBER}(?=[ \t]{{0,3}}\**[ \t]{{0,3}}[:：])")
-_ACTION = ("action", "action name", "✿function✿")
 _MAX_MARKS = 40
-_ALONE = (*_ACTION, "tool", "tool name", "function", "function name")
-"""Labels of an action and of nothing else, and those behind which a name alone is a call."""
-_SENTENCE_END = re.compile(r"[.!?:;…][\s*]{1,5}\Z")
+_ALONE = ("tool", "tool name", "function", "function name")
+"""Labels behind which the name of a tool alone is a call, as behind those of an action."""
 _WORD = r"[A-Za-z_](?>(?:[\w.-]|\\_){0,127})"
 _NAME = (
     rf"(?:(?:use|using|call|calling|run|invoke)[ ](?:the[ ])?)?[\[`\"'*]*+(?P<name>{_WORD}(?: Answer)?)[\]`\"'*]*+"
@@ -46,24 +44,15 @@ _NAME = (
 _INPUT = (
     r"(?:✿ARGS✿|(?:Next[ _])?(?:(?:Action|Tool|Function|Call)[ _]?)?(?:Inputs?|Arg(?:ument)?s|Param(?:eter)?s|Kwargs))"
 )
-_LABELLED = rf"[ \t]*+[,;]?[ \t]*+(?:\n\s*+)?{_BULLET}{_INPUT}{_NUMBER}"
 _FLAGS = re.MULTILINE | re.IGNORECASE
-_CALL = re.compile(rf"{_BELOW}{_NAME}(?:{_LABELLED}{_BELOW}|[ \t]*+(?:\(|->|=>|:)?[ \t]*+(?=\{{))", _FLAGS)
-_INLINE = re.compile(rf"{_COLON}{_NAME}{_LABELLED}{_COLON}", _FLAGS)
-_BARE = re.compile(rf"{_COLON}{_NAME}[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", _FLAGS)
-_DESCRIBED = re.compile(
-    rf"{_BELOW}{_NAME}(?:\([^()\"'\n]{{0,200}}\)(?:[ \t]*+->[ \t]*+\w{{1,20}})?)?"
-    rf"(?:[ \t]*+(?:[-–—:,.(]|\b(?:to|for|because|since)\b)[^\n]{{0,300}})?"
-    rf"[ \t]*+\n\s*+{_BULLET}{_INPUT}{_NUMBER}{_BELOW}",
-    _FLAGS,
-)
-"""The name as the prompt describes the tool, or with the reason behind it, and the input on a line of its own."""
-_SPACED = re.compile(
-    rf"{_COLON}[\[`\"'*]*+(?P<name>[A-Za-z]\w{{0,40}}(?>(?:[ ]\w{{1,40}}){{1,4}}))[\]`\"'*]*+{_LABELLED}{_BELOW}",
-    _FLAGS,
+_NAMED = re.compile(rf"{_BELOW}{_NAME}", _FLAGS)
+_IN_WORDS = re.compile(
+    rf"{_COLON}[\[`\"'*]*+(?P<name>[A-Za-z]\w{{0,40}}(?>(?:[ ]\w{{1,40}}){{1,4}}))[\]`\"'*]*+", _FLAGS
 )
 """The name of a tool in words: ``Docs Search``."""
-_NAMED = re.compile(rf"{_COLON}(?P<name>{_WORD})(?P<said>[^\n]*+)", _FLAGS)
+_LABELLED = re.compile(rf"[ \t]*+[,;]?[ \t]*+(?:\n\s*+)?{_BULLET}{_INPUT}{_NUMBER}{_BELOW}", _FLAGS)
+_OBJECT = re.compile(r"[ \t]*+(?:\(|->|=>|:)?[ \t]*+(?=\{)")
+_NOTHING = re.compile(r"[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", re.IGNORECASE)
 _STOP = re.compile(
     r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿)", _FLAGS
 )
@@ -76,18 +65,25 @@ _SCRATCHPAD = re.compile(
     rf"[ \t]{{0,8}}{_BULLET}(?:Thought|Action|Question|Final Answer){_NUMBER}{_COLON}", re.IGNORECASE
 )
 _FINAL = re.compile(
-    rf"(?:\A|\n(?=[- \t\d#>*•Ff]))[ \t]{{0,8}}{_BULLET}(?i:Final Answer){_COLON}(?P<answer>.*)", re.DOTALL
+    rf"(?:\A|\n(?=[- \t\d#>*•AFaf]))[ \t]{{0,8}}{_BULLET}(?i:Final Answer{_COLON}(?P<answer>.*)"
+    rf"|Action{_NUMBER}{_COLON}(?:finish|final[ _]answer)\[(?P<finish>[^\n]*)\][ \t]*+(?=\n|\Z))",
+    re.DOTALL,
 )
-_FINISH = re.compile(rf"{_COLON}(?:finish|final[ _]answer)\[(?P<answer>[^\n]*)\][ \t]*+$", _FLAGS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """A label that may begin a call: where it begins with what is before it, and where it ends."""
+    """A label that may begin a call: its word, where it begins with what is before it, and where it ends."""
 
     key: str
     start: int
     end: int
+    inline: bool = False
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is the label of an action and of nothing else."""
+        return self.key in ("action", "action name", "✿function✿")
 
 
 def read(page: Page) -> Iterator[Claim]:
@@ -98,33 +94,86 @@ def read(page: Page) -> Iterator[Claim]:
 
 
 def _first(page: Page) -> Claim | None:
-    lines, inline = _heads(page)
-    alone = [head for head in lines if head.key in _ALONE]
-    for head, mark in (*_marks(page, _CALL, lines), *_marks(page, _INLINE, inline), *_marks(page, _BARE, alone)):
-        known = page.offer.tools is not None and page.offer.resolve(mark["name"]) is not None
-        if known or (mark.re is not _BARE and head.key in _ACTION):
-            return _call(page, head, mark)
-    described = _marks(page, _DESCRIBED, [head for head in alone if head.key in _ACTION])
-    for head, mark in (*_marks(page, _SPACED, lines), *described):
-        if page.offer.tool(page.offer.resolve(mark["name"])):
-            return _call(page, head, mark)
-    for head, mark in _marks(page, _NAMED, alone)[:1]:
-        if page.offer.tool(page.offer.resolve(mark["name"])):
-            return _said(page, head, mark)
-    return _answer(page, alone)
+    heads = _heads(page)
+    for read in (_with_input, _alone, _with_reason, _in_brackets):
+        for head in heads:
+            named = _NAMED.match(page.text, head.end)
+            claim = read(page, head, named) if named else None
+            if claim is not None:
+                return claim
+    return _answer(page)
 
 
-def _heads(page: Page) -> tuple[list[_Head], list[_Head]]:
+def _with_input(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:
+    """``Action: name`` with a label behind it and the input, or with an object."""
+    said = _LABELLED.match(page.text, named.end()) or (None if head.inline else _OBJECT.match(page.text, named.end()))
+    if said is None or not (head.sure or _is_tool(page, named["name"])):
+        return None
+    return _call(page, head, named["name"], said)
+
+
+def _alone(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:
+    """``Action: name`` and nothing else."""
+    said = _NOTHING.match(page.text, named.end()) if (head.sure or head.key in _ALONE) and not head.inline else None
+    if said is None or not _is_tool(page, named["name"]):
+        return None
+    return Claim(
+        _begin(page, head), said.end(), [Shape(named["name"], {}, "explicit")], "react", unfinished=page.cut_off
+    )
+
+
+def _with_reason(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:
+    """The name as the prompt describes the tool, in words, or with a reason behind it; the input on its own line."""
+    if (words := _IN_WORDS.match(page.text, head.end)) and page.offer.tool(page.offer.resolve(words["name"])):
+        said = _LABELLED.match(page.text, words.end())
+        return _call(page, head, words["name"], said) if said else None
+    line = page.text.find("\n", named.end())
+    said = _LABELLED.match(page.text, line) if line >= 0 and head.sure and not head.inline else None
+    if said is None or not page.offer.tool(page.offer.resolve(named["name"])):
+        return None
+    return _call(page, head, named["name"], said)
+
+
+def _in_brackets(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:
+    """``Action: name[text]``, ``Action: name, text``; with anything else behind the name it cannot be read."""
+    name, start = named["name"], named.start("name")
+    if head.inline or not (head.sure or head.key in _ALONE) or not page.offer.tool(page.offer.resolve(name)):
+        return None
+    end = page.text.find("\n", start)
+    end = end if end >= 0 else len(page.text)
+    said = page.text[start + len(name) : end]
+    if not said.strip("`*\"' "):
+        return None
+    claim = Claim(_begin(page, head), end, [Shape(name, None, "explicit")], "react", sure=head.sure)
+    claim.unfinished = page.cut_off and end == len(page.text)
+    if said.lstrip().startswith("(") and (calls := calls_at(page, start)) and not calls.fault:
+        return replace(calls, start=claim.start, dialect="react")
+    try:
+        bare = said.lstrip().removeprefix(",").strip()
+        args = bracketed(page, name, said.strip()) if bare == said.strip() else plain_input(page, name, bare)
+        claim.shapes = [Shape(name, args, "explicit")]
+    except Unreadable as why:
+        claim.fault = str(why)
+    return claim
+
+
+def _heads(page: Page) -> list[_Head]:
     """The labels that begin a line, and those of an action behind a sentence: ``Thought: I look. Action: x``."""
     text = page.text
     first = _FIRST_HEAD.match(text)
-    lines = [*([first] if first else []), *_outside(page, _HEAD)]
+    lines = [(mark, mark.start("before")) for mark in (*([first] if first else ()), *_outside(page, _HEAD))]
     inline = [
-        mark
-        for mark in _outside(page, _INLINE_HEAD)
-        if _SENTENCE_END.search(text[max(0, mark.start() - 6) : mark.start()])
+        (mark, mark.start())
+        for mark in (_outside(page, _INLINE_HEAD) if "action" in page.lowered else ())
+        if _ends_sentence(text[max(0, mark.start() - 6) : mark.start()])
     ]
-    return [_head(mark, mark.start("before")) for mark in lines], [_head(mark, mark.start()) for mark in inline]
+    marks = [*((*one, False) for one in lines), *((*one, True) for one in inline)]
+    return [_Head(mark["key"].casefold().replace("_", " "), start, mark.end(), within) for mark, start, within in marks]
+
+
+def _ends_sentence(before: str) -> bool:
+    said = before.rstrip("* \t\n")
+    return said != before and said.endswith((".", "!", "?", ":", ";", "…"))
 
 
 def _outside(page: Page, pattern: re.Pattern[str]) -> list[re.Match[str]]:
@@ -137,37 +186,14 @@ def _begin(page: Page, head: _Head) -> int:
     return 0 if _SCRATCHPAD.match(page.text) else head.start
 
 
-def _head(mark: re.Match[str], start: int) -> _Head:
-    return _Head(mark["key"].casefold().replace("_", " "), start, mark.end())
+def _is_tool(page: Page, name: str) -> bool:
+    return page.offer.tools is not None and page.offer.resolve(name) is not None
 
 
-def _marks(page: Page, body: re.Pattern[str], heads: Iterable[_Head]) -> list[tuple[_Head, re.Match[str]]]:
-    return [(head, mark) for head in heads if (mark := body.match(page.text, head.end))]
-
-
-def _answer(page: Page, heads: list[_Head]) -> Claim | None:
-    if not _SCRATCHPAD.match(page.text) or page.cut_off:
-        return None
-    finals = [_FINAL.search(page.text), *(mark for _, mark in _marks(page, _FINISH, heads))]
-    answer = next((final["answer"].strip() for final in finals if final), "")
+def _answer(page: Page) -> Claim | None:
+    final = _FINAL.search(page.text) if _SCRATCHPAD.match(page.text) and not page.cut_off else None
+    answer = (final["answer"] or final["finish"] or "").strip() if final else ""
     return Claim(0, len(page.text), dialect="react", answer=answer) if answer else None
-
-
-def _said(page: Page, head: _Head, mark: re.Match[str]) -> Claim | None:
-    """``Action: name[text]``; with anything else behind the name the action cannot be read."""
-    if mark["said"].lstrip().startswith("(") and (calls := calls_at(page, mark.start("name"))) and not calls.fault:
-        return Claim(
-            _begin(page, head), calls.end, calls.shapes, "react", repairs=calls.repairs, unfinished=calls.unfinished
-        )
-    args, fault = None, None
-    try:
-        args = bracketed(page, mark["name"], mark["said"].strip())
-    except Unreadable as why:
-        fault = str(why)
-    unfinished = page.cut_off and mark.end() == len(page.text)
-    shape = Shape(mark["name"], args, "explicit")
-    sure = head.key in _ACTION
-    return Claim(_begin(page, head), mark.end(), [shape], "react", fault=fault, unfinished=unfinished, sure=sure)
 
 
 def describes(args: Any, said: str = "", labels: str = "input") -> bool:
@@ -188,21 +214,24 @@ def describes(args: Any, said: str = "", labels: str = "input") -> bool:
     return in_prose or any(_TYPE_IN_PROSE.search(value) for value in values)
 
 
-def _call(page: Page, head: _Head, mark: re.Match[str]) -> Claim | None:
-    args: Any = {}
-    end, unfinished, fault = mark.end(), mark.re is _BARE and page.cut_off, None
-    inner = page.mark_at(skip_blanks(page.text, end))
-    if mark.re is not _BARE and inner is not None and not inner.closing and inner.name in STOPS:
+def _call(page: Page, head: _Head, name: str, label: re.Match[str]) -> Claim | None:
+    """The call of a tool whose input begins where ``label`` ends."""
+    inner = page.mark_at(skip_blanks(page.text, label.end()))
+    if inner is not None and not inner.closing and inner.name in STOPS:
         return None  # the call of another dialect
-    if mark.re is not _BARE:
-        try:
-            args, end = input_at(page, mark["name"], mark.end(), _STOP)
-            if head.key not in _ACTION and describes(args, page.text[mark.end() : end], mark[0]):
-                return None
-        except Unfinished:
-            unfinished = True
-        except Unreadable as why:
-            fault = str(why)
-    sure = fault is None or head.key in _ACTION
-    shape = Shape(mark["name"], args, "explicit")
-    return Claim(_begin(page, head), end, [shape], "react", fault=fault, unfinished=unfinished, sure=sure)
+    claim = Claim(_begin(page, head), label.end(), [Shape(name, {}, "explicit")], "react")
+    try:
+        args, claim.end = input_at(page, name, label.end(), _STOP)
+    except Unfinished:
+        claim.unfinished = True
+        return claim
+    except Unreadable as why:
+        claim.fault, claim.sure = str(why), head.sure
+        return claim
+    if not head.sure and describes(args, page.text[label.end() : claim.end], label[0]):
+        return None
+    if "\\_" in name and isinstance(args, dict):  # all of it is escaped as Markdown
+        said = cast("dict[str, Any]", args)
+        args = {key: one.replace("\\_", "_") if isinstance(one, str) else one for key, one in said.items()}
+    claim.shapes = [Shape(name, args, "explicit")]
+    return claim

@@ -11,13 +11,13 @@ from typing import Any, cast
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.markup.plain_input import plain_input
-from micro_agent.decoding.page import Page
+from micro_agent.decoding.page import Page, skip_blanks
 from micro_agent.decoding.reading.python import calls_at
 from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.rows import CALLS, CLOSES, CONNECTS, KNOWN, OPENS, PAIRS, PARTS, ROWS, STOPS, Row
 from micro_agent.decoding.scan.values import Unfinished, value_at
 from micro_agent.decoding.settle import MAX_CALLS
-from micro_agent.decoding.shapes import Known, Shape, call_shapes, final_answer
+from micro_agent.decoding.shapes import Known, Shape, Strength, call_shapes, final_answer
 
 _TAGS, _TOKENS = Row("hermes"), Row("phi")
 _WRITTEN = tuple(
@@ -28,25 +28,18 @@ _NAME = re.compile(
     r"""(?:(?:(?:tool|function)_?)?name[ \t]{0,3}[:=][ \t]{0,3})?["'`]?"""
     r"""(?P<name>[A-Za-z_](?>(?:[\w./-]|\\_|:(?!\s)){0,127}))["'`]?"""
 )
-_FIELDS = re.compile(
-    r"""["']?(?:tool_?name|function_?name|name|function|tool)["']?\s*+[:=]\s*+["']?"""
-    r"""(?P<name>[A-Za-z_][\w.:/-]{0,127})["']?\s*+[,;]?\s*+"""
-    r"""["']?(?:arg(?:ument)?s|param(?:eter)?s|input)["']?\s*+[:=]\s*+(?={)"""
-)
 _BETWEEN = re.compile(
-    r"\s*+(?:\(|:|=>?|->|[,|-](?=\s*+\{)|with(?:[ ]the)?(?:[ ]arg(?:ument)?s|[ ]param(?:eter)?s|[ ]input)?:?)?"
+    r"\s*+(?:\(|:|=?>|=|->|[,|-](?=\s*+\{)|with(?:[ ]the)?(?:[ ]arg(?:ument)?s|[ ]param(?:eter)?s|[ ]input)?:?)?"
     r"\s*+(?:```\w*\s*+)?(?:(?:json|code)\s*+)?"
 )
 _WORD = re.compile(r"\s*+\w{1,64}+")
 _JSON = re.compile(r"""[{"]|\[\s*+(?:[{\["'\]]|\Z)""")
 _REST = re.compile(r"[\s}\])]*+(?:```\s*+)?(?:[;,]\s*+)?(?:```\w*\s*+)?")
-_AROUND = re.compile(r"\Afunctions[.:](?=\w)|:\d{1,6}\Z")
-_SPACES = re.compile(r"\s*+")
-_UNSURE = re.compile(r"<(?:tools?|functions?|call)>\s*+\Z", re.IGNORECASE)
-_EMPTY = re.compile(r"\s*+(?:\(\s*+\))?\s*+")
 _LINES = re.compile(
     r"[ \t]*+\n(?:(?:arguments|args|parameters|params|input)[ \t]?:[ \t]?\n)?(?=[ \t]{0,8}[\w\"'-]{1,64}[ \t]?[:=])"
 )
+_SAID = re.compile(r"[\"']?(?P<key>\w{1,64}+)[\"']?\s?[:=]|[\w\"'./~$-]")
+"""What pairs and a text for an argument begin with, and no other form of arguments."""
 _HINT = re.compile(r"""["']?name["']?\s*+:\s*+["']([^"']{1,128})["']""")
 _HINT_REACH = 400
 _MAX_OPENED = 40
@@ -75,14 +68,17 @@ def _openings(page: Page) -> Iterator[tuple[int, Row, str | None, int]]:
             yield mark.end, _row(mark), None, mark.start
     sure = (mark for mark in marks if mark.token and mark.name in CONNECTS and CONNECTS[mark.name].opens)
     for mark in islice(sure, _MAX_OPENED):
-        if (name := _name_before(page, mark)) is not None:
-            yield mark.start, CONNECTS[mark.name], name[0], name[1]
+        if (before := _name_before(page, mark)) is not None:
+            yield mark.start, CONNECTS[mark.name], before[0], before[1]
     for row, pattern, _ in _WRITTEN:
         if row.sign not in page.text:
             continue
         found = [one for one in islice(pattern.finditer(page.text), _MAX_OPENED) if not page.in_code(one.start())]
         for one in page.data.outside(found):
-            yield one.end(), row, one.groupdict().get("name"), one.start()
+            name: str | None = one.groupdict().get("name")
+            if name and page.offer.tool(page.offer.resolve(name)) is None:
+                name = name.partition(" ")[0]
+            yield one.end(), row, name, one.start()
 
 
 def _row(mark: Mark) -> Row:
@@ -102,12 +98,7 @@ def _name_before(page: Page, mark: Mark) -> tuple[str, int] | None:
     found = _BEFORE.search(page.text[reach : mark.start])
     if found is None or found["name"] == "function":
         return None
-    return _bare(found["name"]), reach + found.start()
-
-
-def _bare(name: str) -> str:
-    """A name without what stands around it in Kimi's and gpt-oss's calls: ``functions.name:0``."""
-    return _AROUND.sub("", name)
+    return found["name"], reach + found.start()
 
 
 def _claim(page: Page, at: int, row: Row, name: str | None) -> Claim | None:
@@ -150,10 +141,10 @@ def _ended(page: Page, row: Row, claim: Claim) -> Claim:
         if ends is not None and (written := ends.match(page.text, claim.end)) is not None:
             claim.end = written.end()
             return claim
-        if not 0 < len(claim.shapes) <= MAX_CALLS or claim.fault or claim.unfinished:
+        if not 0 < len(claim.shapes) <= MAX_CALLS or claim.is_lost:
             return claim
         word = _NAME.match(page.text, claim.end)
-        if word is not None and page.offer.tools is not None and page.offer.resolve(_bare(word["name"])) is None:
+        if word is not None and page.offer.tools is not None and page.offer.resolve(word["name"]) is None:
             return claim
         more = _item(page, replace(row, connects=()), None, claim.end)
         if more is None or not more.shapes:
@@ -165,13 +156,13 @@ def _ended(page: Page, row: Row, claim: Claim) -> Claim:
 
 def _code(page: Page, at: int, row: Row, name: str | None) -> Claim | None:
     """Code for a tool called ``python``, up to the mark that ends it."""
-    python = page.offer.resolve("python")
-    if not row.code or python is None or (name is not None and page.offer.resolve(name) != python):
+    python = page.offer.resolve("python") if row.code else None
+    if python is None or (name is not None and page.offer.resolve(name) != python):
         return None
     before = page.text[max(0, at - 40) : at].rpartition("<")[0]
     if name is None and before.endswith(" ") and before.rstrip()[-1:] not in ".:!?>":
         return None  # a sentence goes on up to the mark
-    at = _connected(page, at)[0] if name is not None else _skip(_SPACES, page.text, at)
+    at = _connected(page, at)[0] if name is not None else skip_blanks(page.text, at)
     if _JSON.match(page.text, at) or ((calls := calls_at(page, at)) and _calls_tool(page, calls)):
         return None
     closing = next((mark for mark in page.marks[page.after(at) :] if mark.name in CLOSES or mark.closing), None)
@@ -205,25 +196,27 @@ def _item(page: Page, row: Row, name: str | None, at: int) -> Claim | None:
     """One call or list of them at ``at``, with the name before it if there is one."""
     text = page.text
     start = _skip(_BLANK, text, at)
-    sure, sure_row = False, not _UNSURE.search(text, max(0, at - 20), at)
+    sure = False
     if name is None and not _JSON.match(text, start):
         if row.dialect != "fenced" and (calls := calls_at(page, start)) is not None:
-            return calls if sure_row or page.offer.tools is None or _calls_tool(page, calls) else None
-        if (fields := _FIELDS.match(text, start)) is not None:
-            name, start = fields["name"], fields.end()
-        elif (word := _NAME.match(text, start)) is not None:
-            name, start = _bare(word["name"]), word.end()
-            mark = page.mark_at(_skip(_EMPTY, text, start))
+            return calls
+        if (word := _NAME.match(text, start)) is not None:
+            name, start = word["name"], word.end()
+            mark = page.mark_at(skip_blanks(text, start))
             if name == "function" and mark is not None and mark.name in CONNECTS:
                 return _item(page, row, None, mark.end)
             if mark is not None and not mark.closing and mark.name in PARTS | PAIRS:
                 return None
-            if _LINES.match(text, start) and (lines := _lines(page, name, start)) is not None:
+            if _LINES.match(text, start) and (lines := _lines(page, word["name"], start)) is not None:
                 return lines
+            if (told := _told(page, row, word["name"], start)) is not None:
+                return told
+            if row.dialect == "fenced" and text.startswith(('("', "('"), start):
+                return None  # it is read as Python
     if name is not None:
         start, sure = _connected(page, start)
     if not _JSON.match(text, start):
-        return _without_arguments(page, name, start, sure=sure or row.connects != ())
+        return _without_arguments(page, name, start, sure=sure or row.connects != () or row.dialect == "fenced")
     try:
         value, end, repairs = value_at(page, start, _stop(page, start))
     except Unfinished:
@@ -266,13 +259,40 @@ def _without_arguments(page: Page, name: str | None, start: int, *, sure: bool) 
     if name is None:
         return None
     known = page.offer.tools is not None and page.offer.resolve(name) is not None
-    at = _skip(_EMPTY, page.text, start)
+    at = skip_blanks(page.text, start)
     mark = page.mark_at(at)
     closed = mark is not None and (mark.closing or mark.name in CLOSES)
     ended = at == len(page.text)
     if not (closed or (ended and sure)) or not (known or sure):
         return None
     return Claim(start, at, [Shape(name, {}, "explicit")], unfinished=ended)
+
+
+def _told(page: Page, row: Row, name: str, at: int) -> Claim | None:
+    """A name and up to what closes the call, in one line, what is meant: pairs, or a text for the only argument."""
+    fence = page.fence_at(at) if row.dialect == "fenced" else None
+    stop = fence.stop if fence else _stop(page, at)
+    said = page.text[at:stop].strip()
+    if (
+        page.offer.tools is None
+        or page.offer.resolve(name) is None
+        or stop is None
+        or not page.text[at : at + 1].isspace()
+    ):
+        return None
+    begun = _SAID.match(said)
+    if "\n" in said or begun is None:
+        return None
+    claim = Claim(at, stop, [Shape(name, None, "explicit")], unfinished=page.cut_off and stop == len(page.text))
+    try:
+        args = plain_input(page, name, said)
+        if begun["key"] and (not isinstance(args, dict) or begun["key"] not in args):
+            return None
+        claim.fault = None if isinstance(args, dict) else "its arguments are not a JSON object"
+        claim.shapes = [Shape(name, args, "explicit")]
+    except Unreadable as why:
+        claim.fault = str(why)
+    return claim
 
 
 def _lines(page: Page, name: str, start: int) -> Claim | None:
@@ -306,7 +326,8 @@ def _understood(claim: Claim, name: str | None, value: Any, page: Page, *, keyed
     shapes = call_shapes(value, known) or []
     if name and not (shapes and all(page.offer.resolve(shape.name) for shape in shapes)):
         shapes = [Shape(name, value, "explicit")]
-    claim.shapes = [one if one.strength == "described" else replace(one, strength="explicit") for one in shapes]
+    sure: Strength = "named" if page.offer.tools is not None else "explicit"  # what stands in markup is not data
+    claim.shapes = [one._replace(strength=sure) if one.strength in ("bare", "loose") else one for one in shapes]
     if not shapes:
         claim.answer = final_answer(value)
         claim.fault = None if claim.answer is not None or value == [] else "it names no tool"

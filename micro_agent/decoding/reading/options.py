@@ -10,64 +10,62 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from micro_agent.decoding.claims import Claim
+from micro_agent.decoding.markup.plain_input import unquoted
 from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.page import Page
-from micro_agent.decoding.repair.mending import Unreadable, exact
+from micro_agent.decoding.repair.mending import Unreadable
 from micro_agent.decoding.shapes import Shape
 
+_MARK = "[tool_call]"
+_MAX_OPTIONS = 100
+_NO_LIST = "its arguments are not a list of options, each with a value"
 _SIGN = r"\s{0,9}(?:=>?|:)\s{0,9}"
-_BEGIN = re.compile(
-    rf"""\[TOOL_CALL\]\s{{0,20}}\{{\s{{0,20}}["']?(?:tool|name|function)["']?{_SIGN}["']?(?P<name>[\w.-]{{1,128}})["']?\s{{0,9}},?"""
-    rf"""\s{{0,20}}["']?(?:args|arguments|parameters|params)["']?{_SIGN}\{{(?=\s{{0,20}}(?:--\w|\}}))""",
+_HEAD = re.compile(
+    rf"""\s{{0,20}}\{{\s{{0,20}}["']?(?:tool|name|function)["']?{_SIGN}["'“]?(?P<name>[\w.-]{{1,128}})["'”]?\s{{0,9}},?"""
+    rf"""\s{{0,20}}["']?(?:args|arguments|parameters|params)["']?{_SIGN}\{{(?=\s{{0,20}}(?:(?:--|[–—])\w|\}}))""",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"\[/TOOL_CALL\]", re.IGNORECASE)
-_OPTION = re.compile(r"\s*+--(?P<key>[A-Za-z][\w-]{0,63}+)(?:[ \t]*+[=:]|[ \t]++|(?=\s|\Z))[ \t]*+")
-_NEXT = re.compile(r"\s*+,?\s*+(?:--[A-Za-z]|\Z)")
-_STOP = re.compile(r"[ \t]++--[A-Za-z]|\n|\Z")
-_QUOTE = re.compile(r'"|\\.', re.DOTALL)
-_MAX_OPTIONS = 100
+_OPTION = re.compile(
+    r"[\s,]*+(?:--|[–—])(?P<key>[A-Za-z][\w-]{0,63}+)(?=[\s=:]|\Z)[ \t]*+[=:]?[ \t]*+"
+    r'(?:(?P<text>"(?>(?:[^"\\]|\\.|"(?![\s,]*+(?:--[A-Za-z]|\Z)))*)")|“(?P<curly>[^“”]*+)”'
+    r'|(?P<line>(?!"|--|[–—“])(?>(?:[^ \t\n]|[ \t]++(?!--[A-Za-z]))*)))?',
+    re.DOTALL,
+)
+"""A quoted text reaches up to a quote before the next option, anything else to the end of its line."""
 
 
 def read(page: Page) -> Iterator[Claim]:
     """The calls in the brackets whose arguments are options."""
-    if "[tool_call]" not in page.text.lower():
-        return
     end = 0
-    for mark in page.data.outside(list(islice(_BEGIN.finditer(page.text), _MAX_OPTIONS))):
-        if mark.start() < end or page.in_code(mark.start()):
+    for mark in page.marks:
+        begins = mark.name == _MARK and not mark.closing and mark.start >= end
+        head = _HEAD.match(page.text, mark.end) if begins else None
+        if head is None:
             continue
-        closing = _CLOSING.search(page.text, mark.end())
-        end = closing.end() if closing else len(page.text)
-        claim = Claim(mark.start(), end, [Shape(mark["name"], None, "explicit")], "flags")
-        said = _inside(page.text[mark.end() : end])
-        if said is None or (page.cut_off and closing is None):
+        closing = next((one for one in page.marks[page.after(mark.end) :] if one.closing and one.name == _MARK), None)
+        stop, end = (closing.start, closing.end) if closing else (len(page.text), len(page.text))
+        claim = Claim(mark.start, end, [Shape(head["name"], None, "explicit")], "flags")
+        said = page.text[head.end() : stop].rstrip()
+        inner = said.removesuffix("}").rstrip()
+        if not (said.endswith("}") and inner.endswith("}")) or (page.cut_off and closing is None):
             claim.unfinished = True
         else:
             try:
-                claim.shapes = [Shape(mark["name"], _options(said, mark["name"], page.offer), "explicit")]
+                claim.shapes = [Shape(head["name"], _options(inner[:-1].strip(), head["name"], page.offer), "explicit")]
             except Unreadable as why:
                 claim.fault = str(why)
         yield claim
-
-
-def _inside(text: str) -> str | None:
-    """What stands before the brackets at the end of ``text``; ``None`` where these are missing."""
-    rest = _CLOSING.sub("", text).rstrip()
-    closers = re.search(r"\}\s{0,20}\}\Z", rest)
-    return rest[: closers.start()].strip() if closers else None
 
 
 def _options(said: str, name: str, offer: Offer) -> dict[str, Any]:
     """The arguments.
 
     Raises:
-        Unreadable: It is not a list of options, or one of them is given twice.
+        Unreadable: It is not a list of options, or one of them is given twice or lacks its value.
     """
     tool = offer.resolve(name) or name
     args: dict[str, Any] = {}
@@ -75,29 +73,10 @@ def _options(said: str, name: str, offer: Offer) -> dict[str, Any]:
     while at < len(said):
         option = _OPTION.match(said, at)
         if option is None or option["key"] in args or len(args) == _MAX_OPTIONS:
-            raise Unreadable("its arguments are not a list of options")
-        args[option["key"]], at = _value(said, option.end(), offer.types(tool, option["key"]), offer)
+            raise Unreadable(_NO_LIST)
+        wanted, at = offer.types(tool, option["key"]), option.end()
+        text, line = option["text"], option["line"] or option["curly"]
+        if text is None and not line and "boolean" not in wanted:
+            raise Unreadable(_NO_LIST)
+        args[option["key"]] = typed(line or "true", wanted, offer.allowance) if text is None else unquoted(text)
     return args
-
-
-def _value(said: str, start: int, wanted: frozenset[str], offer: Offer) -> tuple[Any, int]:
-    """The value at ``start`` and where it ends: a quoted text up to the next option, or a line."""
-    if said.startswith('"', start):
-        for quote in _QUOTE.finditer(said, start + 1):
-            if quote[0] == '"' and _NEXT.match(said, quote.end()):
-                return _unquoted(said[start : quote.end()]), quote.end()
-        raise Unreadable("a text in it has no end")
-    if said.startswith("--", start) or start == len(said):
-        if "boolean" not in wanted:
-            raise Unreadable("an option has no value")
-        return True, start
-    end = _STOP.search(said, start).start()  # pyright: ignore[reportOptionalMemberAccess] it matches the end as well
-    return typed(said[start:end].strip(), wanted, offer.allowance), end
-
-
-def _unquoted(text: str) -> str:
-    """A text without its quotes; where it is none of JSON, as it stands there."""
-    try:
-        return str(exact(text, strict=False))
-    except Unreadable:
-        return text[1:-1]

@@ -18,16 +18,20 @@ from micro_agent.decoding.markup.typed import typed
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.page import Page, skip_blanks
 from micro_agent.decoding.repair.mending import Unreadable
-from micro_agent.decoding.rows import CALLS, CLOSES, NAMES, OPENS, PAIRS, PARTS, WRAPPERS
+from micro_agent.decoding.rows import CALLS, CLOSES, NAMES, PAIRS, PARTS, WRAPPERS
 from micro_agent.decoding.scan.values import Unfinished, value_at
 from micro_agent.decoding.shapes import Shape
 
-_PART_KEY = re.compile(r"""(?:\s?[=:]\s?|\s{1,9}(?:(?:name|key|id)\s?=\s?)?)["']?(?P<key>[^\s"'<>=/:]{1,128})["']?""")
-_KEY_TEXT = re.compile(r"\s*+[\"']?(?P<key>[\w.-]{1,128}?)[\"']?\s*+")
-_TORN = re.compile(r"\s*+<(?:[^<>]{0,300}\Z|\|open\|>|arg_|(?:parameter|param|arg|argument)\b)")
-_WORD = re.compile(r"[A-Za-z_][\w.:-]{0,127}+\s{0,9}")
+_PART_KEY = re.compile(r"""(?:\s?[=:]\s?|\s{1,9}(?:(?:name|key|id)\s?=\s?)?)["'“]?(?P<key>[^\s"'“”<>=/:]{1,128})""")
+_AROUND_KEY = " \t\r\n\"'“”"
+_CDATA = re.compile(r"\A\s*+<!\[CDATA\[(.*)\]\]>\s*+\Z", re.DOTALL)
+_ATTRIBUTE = re.compile(r"""(?P<key>[\w-]{1,64})\s?=\s?(?P<quote>["'“])(?P<value>(?:(?!(?P=quote))[^”])*)["'”]""")
+_DELIMITER = '<|"|>'
+"""Gemma's around a text, which it writes in tags as well."""
 _MAX_KEY = 200
 _MAX_PARTS = 200
+_MAX_REPEATED = 3
+"""So often a tag of a key may be repeated."""
 
 
 @dataclass(slots=True)
@@ -41,19 +45,31 @@ class Head:
     closed: bool = False
     said: dict[str, str] = field(default_factory=dict[str, str])
     dialect: str = "xml_elements"
+    tag: str = ""
+    """The tag that opens it, where it is not one of those around calls."""
 
     def claim(self, args: Any, end: int, *, unfinished: bool = False) -> Claim:
         """The call with these arguments."""
         return Claim(self.start, end, [Shape(self.name, args, "explicit")], self.dialect, unfinished=unfinished)
 
 
-def lost_key(page: Page, at: int) -> tuple[str, Mark] | None:
-    """The key at ``at`` that lacks its opening tag, and the tag that closes it."""
+def attributes(rest: str) -> dict[str, str]:
+    """What a tag says of itself: ``name="city"``."""
+    return {one["key"]: one["value"] for one in _ATTRIBUTE.finditer(rest)}
+
+
+def without_cdata(said: str) -> str:
+    """A value without XML's marks of character data around it."""
+    return _CDATA.sub(r"\1", said) if "<!" in said else said
+
+
+def lost_key(page: Page, at: int) -> str | None:
+    """The key at ``at`` that lacks its opening tag, ``city</arg_key>``."""
     close = page.next_mark(at)
     if close is None or not close.closing or close.name != "arg_key" or close.start - at > _MAX_KEY:
         return None
-    key = _KEY_TEXT.fullmatch(page.text, at, close.start)
-    return (key["key"], close) if key else None
+    key = page.text[at : close.start].strip(_AROUND_KEY)
+    return key if key and not any(sign.isspace() for sign in key) else None
 
 
 def tagged_arguments(text: str, name: str, offer: Offer) -> dict[str, Any] | None:
@@ -72,6 +88,7 @@ class Arguments:
         self.page, self.head = page, head
         self.tool = page.offer.resolve(head.name) or head.name
         self.keys = {key.casefold(): key for key in page.offer.properties(self.tool)}
+        self.names = {self.tool.casefold(), head.name.casefold(), head.tag.casefold()}
         self.known = page.offer.tool(self.tool) is not None
 
     def read(self) -> Claim | None:
@@ -87,6 +104,11 @@ class Arguments:
             if mark is not None and self._stands_around(mark):
                 at = mark.end
                 continue
+            if mark is not None and mark.empty and {"name", "value"} <= (given := attributes(mark.rest)).keys():
+                key, at = given["name"], mark.end
+                if args.setdefault(key, value := self._typed(key, given["value"])) != value:
+                    break
+                continue
             part = self._lost(at) if mark is None else self._part(mark)
             if part is None:
                 return self._closed(args, at)
@@ -101,22 +123,11 @@ class Arguments:
 
     def _stands_around(self, mark: Mark) -> bool:
         """Whether a mark only stands around arguments, or where a key should open: ``<tool_call>city</arg_key>``."""
+        if mark.name in CALLS or (mark.name == "arg_value" and not mark.closing):
+            return (lost_key(self.page, mark.end) or "").casefold() in self.keys
+        around = mark.name in (WRAPPERS | PAIRS | NAMES if mark.closing else WRAPPERS)
         own = mark.said.casefold() in self.keys
-        if mark.closing:
-            return mark.name in WRAPPERS | PAIRS | NAMES and not own
-        if mark.name in CALLS | {"arg_value"}:
-            lost = lost_key(self.page, mark.end)
-            return lost is not None and lost[0].casefold() in self.keys
-        return mark.plain and mark.name in WRAPPERS and not own
-
-    def _lost(self, at: int) -> tuple[str, int, Mark] | None:
-        """The key at ``at`` without its opening tag, as `_part` has one."""
-        lost = lost_key(self.page, at)
-        if lost is None or (self.known and lost[0].casefold() not in self.keys):
-            return None
-        value = self.page.mark_at(skip_blanks(self.page.text, lost[1].end))
-        opened = value if value is not None and value.name == "arg_value" and not value.closing else lost[1]
-        return lost[0], opened.end, Mark("arg_value", at, opened.end)
+        return (around and not own) or (mark.name == "tool_sep" and not mark.token)
 
     def _part(self, mark: Mark) -> tuple[str, int, Mark] | None:
         """The key of the argument that opens at ``mark``, where its value begins, and the tag that has to close."""
@@ -124,35 +135,37 @@ class Arguments:
         if mark.closing:
             return None
         if mark.name == "arg_key":
-            return self._pair(mark)
+            return self._pair(mark.end)
         if mark.name in PARTS and (mark.rest.strip() or own not in self.keys):
             key = _PART_KEY.match(mark.rest)
             return (key["key"], mark.end, mark) if key else None
-        other = own not in self.keys if self.known else mark.name in CALLS or mark.name in OPENS
+        other = own not in self.keys if self.known else mark.name in CALLS
         return None if mark.rest.strip() or mark.token or other else (self.keys.get(own, mark.said), mark.end, mark)
 
-    def _pair(self, mark: Mark) -> tuple[str, int, Mark] | None:
-        """The same for ``<arg_key>city</arg_key><arg_value>``, with tags too many or too few."""
-        page, text, at = self.page, self.page.text, mark.end
-        while (
-            (again := page.mark_at(skip_blanks(text, at))) is not None and again.name == "arg_key" and not again.closing
-        ):
-            at = again.end
-        following = page.next_mark(at)
-        if following is None or following.name not in PAIRS or following.closing is not (following.name == "arg_key"):
+    def _lost(self, at: int) -> tuple[str, int, Mark] | None:
+        """The same for a key at ``at`` without its opening tag."""
+        key = lost_key(self.page, at)
+        return None if key is None or (self.known and key.casefold() not in self.keys) else self._pair(at)
+
+    def _pair(self, at: int) -> tuple[str, int, Mark] | None:
+        """The same for ``city</arg_key><arg_value>``, with tags too many or too few."""
+        page, text = self.page, self.page.text
+        mark, last = page.next_mark(at), None
+        for _ in range(_MAX_REPEATED):
+            if mark is None or mark.closing or mark.name != "arg_key" or skip_blanks(text, at) != mark.start:
+                break
+            at, mark = mark.end, page.next_mark(mark.end)
+        key = text[at : mark.start].strip(_AROUND_KEY) if mark is not None and mark.start - at <= _MAX_KEY else ""
+        while mark is not None and mark.name in PAIRS:
+            is_type = mark.name == "arg_type"
+            if not is_type and mark.closing is not (mark.name == "arg_key"):
+                break
+            last = (page.next_mark(mark.end) if is_type and not mark.closing else None) or mark
+            mark = page.mark_at(skip_blanks(text, last.end))
+        if last is None or not key or "\n" in key:
             return None
-        key = text[at : following.start].strip().strip("\"'")
-        start = following.end
-        while (value := page.mark_at(skip_blanks(text, start))) is not None and (
-            value.name == "arg_type"
-            or (value.name == "arg_value" and not value.closing)
-            or (value.name == "arg_key" and value.closing)
-        ):
-            close = page.next_mark(value.end) if value.name == "arg_type" and not value.closing else None
-            start = close.end if close else value.end
-        opened = page.text[start - 1 : start] == ">" and start > following.end
-        torn = not opened and text.startswith("<", skip_blanks(text, start))  # a tag that is none
-        return (key, start, Mark("arg_value", following.start, start)) if key and "\n" not in key and not torn else None
+        torn = last.name != "arg_value" and text.startswith("<", skip_blanks(text, last.end))  # a tag that is none
+        return None if torn else (key, last.end, Mark("arg_value", last.start, last.end))
 
     def _value(self, start: int, opened: Mark, key: str) -> tuple[Any, int] | None:
         """The value of an argument and where the text goes on behind it; ``None`` when nothing ends it."""
@@ -160,16 +173,19 @@ class Arguments:
         if ends is None:
             return None
         said, own = self.page.text[start : ends[0]], self.page.mark_at(ends[0])
+        said = said.strip().removeprefix(_DELIMITER).removesuffix(_DELIMITER) if _DELIMITER in said else said
         if own is None or not self._is_end(own, opened, key):  # it may have been cut off
-            if not said.strip():
+            said = said.strip()
+            if not said:
                 return None
-            said = said if "\n" in said.strip() else said.strip()
-        return typed(said, self._types(opened, key), self.page.offer.allowance), ends[1]
+        apart = opened.name in PARTS or self.page.text[max(0, opened.start - 1)] == " "
+        if apart and said[-1:] == " " and "\n" not in said:
+            said = said.removeprefix(" ")[:-1]  # as between all tags
+        return self._typed(key, said, as_text='string="true"' in opened.rest), ends[1]
 
-    def _types(self, opened: Mark, key: str) -> frozenset[str]:
-        if 'string="true"' in opened.rest or 'type="string"' in opened.rest:
-            return frozenset({"string"})
-        return frozenset() if 'string="false"' in opened.rest else self.page.offer.types(self.tool, key)
+    def _typed(self, key: str, said: str, *, as_text: bool = False) -> Any:
+        types = frozenset({"string"}) if as_text else self.page.offer.types(self.tool, key)
+        return typed(without_cdata(said), types, self.page.offer.allowance)
 
     def _ends(self, start: int, opened: Mark, key: str) -> tuple[int, int] | None:
         """Where a value ends and where the text goes on behind it; ``None`` when nothing ends it."""
@@ -190,22 +206,19 @@ class Arguments:
             inside += not mark.closing and mark.name == opened.name and not mark.empty
             if cut is None and mark.start > start and self._is_next(mark, start):
                 cut = mark
-            if mark.name in CALLS or mark.names(self.head.name):
+            if self._is_call(mark):
+                if ended is not None and not mark.closing:
+                    break  # what closes behind this is another call's
                 depth += -1 if mark.closing else 1
                 ended = mark if ended is None and depth < 0 else ended
         whole = bool(run) and self._goes_on(run[-1].end, opened)
         if cut is not None and (ended is None or ended.start > cut.start):
-            return self._line_before(start, cut.start), cut.start
-        if not whole or (ended is not None and self._opens_between(ended, run[0])):
+            return cut.start, cut.start
+        if not whole:
             return None if ended is None else (ended.start, ended.start)
         if inside > 0 and len(run) == 1 and not text[run[-1].end :].strip():
             return None
         return run[min(max(inside, 0), len(run) - 1)].start, run[-1].end
-
-    def _line_before(self, start: int, cut: int) -> int:
-        """Where a value ends that the next argument ends: before the line break in front of that."""
-        line = self.page.text.rfind("\n", start, cut)
-        return line if line >= 0 and not self.page.text[line:cut].strip() else cut
 
     def _is_end(self, mark: Mark, opened: Mark, key: str) -> bool:
         if opened.name not in PARTS:
@@ -217,20 +230,20 @@ class Arguments:
         if mark.closing:
             return False
         if mark.name == "arg_key":
-            return self._pair(mark) is not None
+            return self._pair(mark.end) is not None
         if mark.name in CALLS:
-            word = _WORD.match(self.page.text, mark.end)
-            following = self.page.mark_at(word.end()) if word else None
-            return following is not None and not following.closing and following.name == "arg_key"
+            key = self.page.next_mark(mark.end)
+            if key is None or key.name != "arg_key" or key.closing or key.start - mark.end > _MAX_KEY:
+                return False
+            return len(self.page.text[mark.end : key.start].split()) == 1
         part = self._part(mark) if mark.name in PARTS else None
         if part is None or (self.known and part[0] not in self.keys.values()):
             return False
         line = max(self.page.text.rfind("\n", 0, mark.start) + 1, start)
         return not self.page.text[line : mark.start].strip()
 
-    def _opens_between(self, ended: Mark, closing: Mark) -> bool:
-        marks = self.page.marks[self.page.after(ended.end) : self.page.after(closing.start)]
-        return any(not one.closing and (one.name in CALLS or one.names(self.head.name)) for one in marks)
+    def _is_call(self, mark: Mark) -> bool:
+        return mark.name in CALLS or mark.said.casefold() in self.names
 
     def _goes_on(self, at: int, opened: Mark) -> bool:
         """Whether markup of the call goes on behind a value, or the text ends."""
@@ -238,41 +251,38 @@ class Arguments:
         mark = self.page.mark_at(at)
         if mark is None:
             return at == len(self.page.text) or lost_key(self.page, at) is not None
-        own = mark.name in WRAPPERS or mark.names(self.tool)
-        if mark.token or mark.name in CALLS or mark.name in PAIRS or own:
+        if mark.token or mark.name in PAIRS | WRAPPERS or self._is_call(mark):
             return True
-        if mark.closing:
-            return opened.name == "arg_value" or mark.names(self.head.name)
-        return mark.name in PARTS or mark.said.casefold() in self.keys
+        return opened.name == "arg_value" if mark.closing else mark.name in PARTS or mark.said.casefold() in self.keys
 
     def _json(self, start: int) -> Claim:
         """The arguments as one JSON object between the tags."""
         page = self.page
         stop = next((mark.start for mark in page.marks[page.after(start) :] if mark.closing), None)
+        claim = self.head.claim(None, len(page.text) if stop is None else stop)
         try:
-            value, end, repairs = value_at(page, start, stop)
+            value, end, claim.repairs = value_at(page, start, stop)
+            claim.shapes, claim.end = [Shape(self.head.name, value, "explicit")], self._after(end)
         except Unfinished:
-            return self.head.claim(None, len(page.text), unfinished=True)
+            claim.unfinished, claim.end = True, len(page.text)
         except Unreadable as why:
-            claim = self.head.claim(None, len(page.text) if stop is None else stop)
             claim.fault = str(why)
-            return claim
-        claim = self.head.claim(value, self._after(end))
-        claim.repairs = repairs
         return claim
 
     def _closed(self, args: dict[str, Any], at: int) -> Claim | None:
         end = self._after(at)
         if not args and end == at:
             return None
-        half = at == len(self.page.text) and not self.page.text.endswith((">", "＞"))  # of a closing tag
-        torn = self.page.cut_off or half or _TORN.match(self.page.text, end) is not None
+        text, rest = self.page.text, skip_blanks(self.page.text, end)
+        mark = self.page.mark_at(rest)
+        half = text.startswith("<", rest) and (mark is None or mark.name in PARTS | PAIRS)
+        torn = self.page.cut_off or half or (at == len(text) and not text.endswith((">", "＞")))
         return self.head.claim(args, end, unfinished=end == at and torn)
 
     def _after(self, at: int) -> int:
         """Where the closing tags at ``at`` end."""
         while (mark := self.page.mark_at(skip_blanks(self.page.text, at))) is not None:
-            own = mark.name in CALLS | WRAPPERS or mark.names(self.head.name) or mark.names(self.tool)
+            own = mark.name in WRAPPERS or self._is_call(mark)
             if not (mark.closing and own) and mark.name not in CLOSES:
                 break
             at = mark.end

@@ -24,7 +24,7 @@ _PART = re.compile(
     r"""|(?<=[:,{\[(\s])'(?P<single>[^'\\]*(?>(?:\\.[^'\\]*)*))')|\\.""",
     re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.|\Z)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.|\Z)", re.DOTALL)
 _NOTHING = "_'"
 _MARKDOWN = "*#>~|`!-"
 _AMBIGUOUS = ".()[]{}+"
@@ -57,7 +57,7 @@ def _part(part: re.Match[str]) -> str:
         return part[0]
     literal, dropped = _meant(part["key"] or "", text)
     start, end = part.start(kind) - part.start(), part.end(kind) - part.start()
-    changed = _ESCAPE.sub(lambda found: _legal(found[0], literal, dropped), text)
+    changed = _ESCAPE.sub(lambda found: _legal(found[0], literal, dropped, single=kind == "single"), text)
     return f"{part[0][:start]}{changed}{part[0][end:]}"
 
 
@@ -72,9 +72,11 @@ def _meant(key: str, text: str) -> tuple[str, str]:
     return "", _MARKDOWN + (_AMBIGUOUS if _MARKED.search(text) else "")
 
 
-def _legal(escape: str, literal: str, dropped: str) -> str:
-    r"""One escape as JSON has it: ``\*`` as ``*``, ``\d`` as ``\\d``."""
+def _legal(escape: str, literal: str, dropped: str, *, single: bool = False) -> str:
+    r"""One escape as JSON has it: ``\*`` as ``*``, ``\d`` as ``\\d``. In single quotes ``\'`` stays."""
     sign = escape[1:]
+    if single and sign[:1] in ("'", "x"):
+        return {2: escape, 4: f"\\u00{sign[1:]}"}[len(escape)]
     if sign and sign in _NOTHING + dropped:
         return sign
     return escape if _LEGAL.fullmatch(escape) and sign not in (*literal,) else f"\\{escape}"

@@ -1,10 +1,8 @@
-"""JSON that lacks commas, or has brackets too many or too few inside it; another reader like those in `nearly`."""
+"""JSON that lacks commas, or has brackets too many or too few inside it; another reader like those in `quotes`."""
 
 import re
-from typing import Any
 
-from micro_agent.decoding.repair.backslashes import legal_escapes
-from micro_agent.decoding.repair.nearly import STRING, changed, tightened
+from micro_agent.decoding.repair.loose import STRING, tightened
 from micro_agent.decoding.repair.strict import Allowance, Unreadable
 
 _VALUE = re.compile(
@@ -17,18 +15,19 @@ _PARTNER = {"}": "{", "]": "["}
 _CLOSER = {"{": "}", "[": "]"}
 
 
-def punctuation(text: str, allowance: Allowance) -> Any:
+def punctuation(text: str, allowance: Allowance) -> str:
     """Commas put in before the next key or object, brackets that close nothing left out, missing ones put in.
 
     A bracket that closes an outer one closes those inside it as well, as `scanner` reads it.
     """
     if not allowance.spend(len(text) // 4 + 2 * sum(map(text.count, '{}[]"'))):
         raise Unreadable("too many brackets")
-    tight = tightened(legal_escapes(text))
-    return changed(_balanced(_VALUE.sub(_with_comma, tight)))
+    return _balanced(_VALUE.sub(_with_comma, tightened(text)[0]))
 
 
 def _with_comma(value: re.Match[str]) -> str:
+    if value[0].rstrip('"').endswith((", ", ",")):
+        return value[0]  # it may have lost its last quote
     return f"{value[0]}," if value["key"] is not None or value["next"] is not None else value[0]
 
 

@@ -1,173 +1,128 @@
-"""JSON whose quotes are the trouble: not escaped inside a text, tripled, single ones, one left out.
+"""JSON whose quotes are the trouble: not escaped inside a text, one left out, one too many beside a name.
 
-The same kind of readers as in `nearly`: each is for one slip, and nothing in them is a guess.
+Each reader is for one slip, and nothing in them is a guess. It takes text whose backslashes are legal, and the
+allowance; it returns what it is in JSON, and raises `Unreadable` when the slip is another one.
 """
 
-import json
 import re
-from itertools import islice
-from typing import Any, cast
 
-from micro_agent.decoding.repair.backslashes import legal_escapes
-from micro_agent.decoding.repair.nearly import STRING, changed, tightened
-from micro_agent.decoding.repair.strict import Allowance, Unreadable
+from micro_agent.decoding.repair.loose import requoted, tightened
+from micro_agent.decoding.repair.strict import Allowance, Unreadable, as_json
 from micro_agent.decoding.scan.scanner import piece_at
 
-_MARK = re.compile(r'[{}\[\],:"]')
-_QUOTE_INSIDE = re.compile(r'"|\\.', re.DOTALL)
-_CLOSES = {
+_MARK = re.compile(r"""[{}\[\],:"]|'(?<=[{\[,:\s]')""")
+_INSIDE = re.compile(r"""["'“”]|\\.""", re.DOTALL)
+_ENDS = {
     "key": re.compile(r"\s*+:"),
-    "{": re.compile(r'\s*+(?:,\s*+"[^"\\]{1,100}"\s*+:|,?\s*+\}\s*+(?:[,}\]]|\Z))'),
-    "[": re.compile(r'\s*+(?:,\s*+["{\[\d-]|,?\s*+\]\s*+(?:[,}\]]|\Z))'),
+    "{": re.compile(r"""\s*+(?:,\s*+(["'])[^"'\\]{1,100}\1\s*+:|,?\s*+\}\s*+(?:[,}\]]|\Z))"""),
+    "[": re.compile(r"""\s*+(?:,\s*+["'{\[\d-]|,?\s*+\]\s*+(?:[,}\]]|\Z))"""),
 }
-
-_TORN = re.compile(r'\\"\s*+(?:\\"|:)')
+"""What follows the quote that ends a text, by where the text stands."""
+_TORN = {
+    quote: re.compile(rf"{quote}(?:\s*+(?:\\?{quote}|:|,\s*+,)|[\s,]++(?:\#|//|/\*|[\w-]{{1,64}}+\s*+:))")
+    for quote in ('"', "'")
+}
 """What looks like the end of a text and the beginning of another, or like a key."""
+_PIECE_COST = 1000
 
 
-def inner_quotes(text: str, allowance: Allowance) -> Any:
-    """Quotes inside a text that are not escaped: the one that closes it stands before what must follow a text.
+def inner_quotes(text: str, allowance: Allowance) -> str:
+    """Quotes inside a text that are not escaped: the one that ends it stands before what must follow a text.
 
-    In each text they come in pairs, such as those of attributes; else one more reading would be possible.
+    In each text they come in pairs, such as those of attributes, or belong to an object; else one more reading would be
+    possible. In single quotes one between two letters is an apostrophe. A curly one may end what a straight one opens.
     """
-    legal = legal_escapes(text)
-    escaped = _with_inner_escaped(legal, allowance)
-    return changed(escaped if escaped != legal else None)
-
-
-_SWAPPED = str.maketrans("\"'", "'\"")
-_APOSTROPHE = re.compile(r"\w\"\w")
-
-
-def single_quotes(text: str, allowance: Allowance) -> Any:
-    """The same for a Python dict, whose quotes are single ones; one between two letters is an apostrophe."""
-    if not re.match(r"[{\[\s]*+'", text):
-        raise Unreadable("no single quotes")
-    legal = legal_escapes(text.translate(_SWAPPED))
-    escaped = _with_inner_escaped(legal, allowance, apostrophes=True)
-    return _swapped_back(changed(tightened(escaped)))
-
-
-def _swapped_back(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.translate(_SWAPPED)
-    if isinstance(value, list):
-        return [_swapped_back(item) for item in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        return {key.translate(_SWAPPED): _swapped_back(item) for key, item in cast("dict[str, Any]", value).items()}
-    return value
-
-
-def _with_inner_escaped(text: str, allowance: Allowance, *, apostrophes: bool = False) -> str:
-    if not allowance.spend(len(text) // 100 + 2 * sum(map(text.count, '{}[],:"'))):
-        raise Unreadable("too many quotes")
     parts: list[str] = []
     open_in: list[str] = []
+    marks: set[str] = set()
     at, wants_key = 0, False
     while mark := _MARK.search(text, at):
-        parts.append(text[at : mark.end()])
+        parts.append(text[at : mark.start()])
         at = mark.end()
-        if mark[0] == '"':
+        marks.add(mark[0])
+        if mark[0] in "\"'":
             place = "key" if wants_key else open_in[-1] if open_in else "{"
-            inside, at = _escaped_inside(text, at, place, apostrophes)
-            parts.append(inside)
-        elif mark[0] in "{[":
+            inside, at = _inside(text, at, place, allowance)
+            parts.append(f'"{inside}"')
+            continue
+        parts.append(mark[0])
+        if mark[0] in "{[":
             open_in.append(mark[0])
         elif mark[0] in "}]" and open_in:
             open_in.pop()
         wants_key = bool(open_in) and open_in[-1] == "{" and mark[0] in "{,"
-    return "".join([*parts, text[at:]])
+    whole = "".join([*parts, text[at:]])
+    return tightened(whole)[0] if "'" in marks or "”" in text else whole
 
 
-def _escaped_inside(text: str, start: int, place: str, apostrophes: bool) -> tuple[str, int]:
-    """The rest of the text that opens before ``start``, its inner quotes escaped, and where it ends."""
-    parts: list[str] = []
-    at, inner = start, 0
-    while quote := _QUOTE_INSIDE.search(text, at):
-        parts.append(text[at : quote.start()])
-        at = quote.end()
-        if quote[0] != '"':
-            parts.append(quote[0])
-        elif apostrophes and quote.start() > start and _APOSTROPHE.match(text, quote.start() - 1):
-            parts.append('\\"')
-        elif not _CLOSES[place].match(text, at):
-            parts.append('\\"')
-            inner += 1
-        elif inner % 2 or _TORN.search("".join(parts)):
+def _inside(text: str, start: int, place: str, allowance: Allowance) -> tuple[str, int]:
+    """What the text that opens before ``start`` is between the quotes of JSON, and where it ends."""
+    quote = text[start - 1]
+    if text[start : start + 1] in ("{", "[") and allowance.spend(_PIECE_COST):
+        piece = piece_at(text, start)
+        if piece.closed and text.startswith(quote, piece.end) and _ENDS[place].match(text, piece.end + 1):
+            return as_json(piece.text)[1:-1], piece.end + 1
+    inner, curly = 0, 0
+    for mark in _INSIDE.finditer(text, start):
+        sign, at = mark[0], mark.start()
+        curly += (sign == "“") - (sign == "”")
+        if sign != quote and not (sign == "”" and quote == '"' and curly < 0):
+            continue
+        if quote == "'" and text[at - 1].isalnum() and text[at + 1 : at + 2].isalnum() and at > start:
+            continue
+        if not _ENDS[place].match(text, at + 1):
+            inner += sign == quote
+        elif inner % 2 or _TORN[quote].search(text, start, at):
             break
         else:
-            return "".join([*parts, '"']), at
+            return requoted(text[start:at]), at + 1
     raise Unreadable("a text has no end")
 
 
-_TRIPLED = re.compile(rf"(?<=[:,\[\s])(\"{{3}}|'{{3}}|`)(?P<text>.*?)\1(?=\s*+[,}}\]])|{STRING}", re.DOTALL)
-_ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
+_BEGUN = re.compile(
+    r"(?P<begun>[\[{\s]{1,20}+\"[\w-]{1,64}\"\s{0,20}:\s{0,20}\".{1,2000}?)[\s,]{0,40}+(?:```\w{0,20}\s{0,40}+)?(?P<again>(?P=begun))",
+    re.DOTALL,
+)
 
 
-def tripled_quotes(text: str, allowance: Allowance) -> Any:
-    """Python's ``\"\"\"…\"\"\"`` around a text, or JavaScript's backticks."""
-    openings = sum(map(text.count, ('"""', "'''", "`")))
-    # From each of them the rest of the text may be looked through.
-    if not openings or not allowance.spend(openings * len(text) // 50):
-        raise Unreadable("no tripled quotes, or too many")
-    return changed(tightened(legal_escapes(_TRIPLED.sub(_once_quoted, text))))
-
-
-def _once_quoted(found: re.Match[str]) -> str:
-    if found["text"] is None:
-        return found[0]
-    escaped = _ESCAPE_OR_QUOTE.sub(lambda part: '\\"' if part[0] == '"' else part[0], found["text"])
-    return f'"{escaped}"'
-
-
-# A text alone matches as well: were the sign wanted, each quote in one without an end would be followed to the end.
-# Without a blank beside it the sign is as often part of one text, as in "1 "+" 1" for 1 + 1.
-_SUM = re.compile(rf"(?>{STRING})(?>(?:(?:\s++\+\s*+|\+\s++)(?>{STRING}))*)", re.DOTALL)
-_TERM = re.compile(STRING, re.DOTALL)
-
-
-def joined(text: str, _: Allowance) -> Any:
-    """Texts that a ``+`` puts together, as a program would."""
-    if "+" not in text:
-        raise Unreadable("nothing is put together")
-    legal = legal_escapes(text)
-    whole = _SUM.sub(_put_together, legal)
-    return changed(whole if whole != legal else None)
-
-
-def _put_together(found: re.Match[str]) -> str:
-    terms = _TERM.findall(found[0])
-    return f'"{"".join(term[1:-1] for term in terms)}"' if len(terms) > 1 else found[0]
-
-
-_OBJECT = re.compile(r"[:\[,]\s{0,20}\"(?=\s{0,20}\{\s{0,20}[\"'}])")
-_CLOSED = re.compile(r'\s*+"(?=\s*+[,}\]])')
-_MAX_OBJECTS = 20
-
-
-def quoted_objects(text: str, _: Allowance) -> Any:
-    """An object in quotes whose own quotes are not escaped: ``"arguments": "{"city": "Rome"}"``."""
-    legal = legal_escapes(text)
-    parts: list[str] = []
-    at = 0
-    for opened in islice(_OBJECT.finditer(legal), _MAX_OBJECTS):
-        piece = piece_at(legal, legal.index("{", opened.end()))
-        closing = _CLOSED.match(legal, piece.end) if opened.start() >= at and piece.closed else None
-        if closing:
-            parts += [legal[at : opened.end() - 1], json.dumps(piece.text)]
-            at = closing.end()
-    return changed("".join([*parts, legal[at:]]) if parts else None)
+def begun_again(text: str, _: Allowance) -> str:
+    """What a text breaks off to begin again, word for word: ``{"tool": "add",{"tool": "add", "args": …}}``."""
+    found = _BEGUN.match(text)
+    piece = piece_at(text, text.index(text.lstrip()[0], found.start("again"))) if found else None
+    if piece is None or not piece.closed or text[piece.end :].strip(" \t\r\n}]"):
+        raise Unreadable("it is not begun again")
+    return tightened(piece.text)[0]
 
 
 _WORD = r"[\w./-]{1,64}+"
 _HALF_QUOTED = re.compile(
-    rf"(?P<before>[:\[,{{]\s{{0,20}})(?:\"(?P<open>{_WORD})(?=\s{{0,20}}(?:,\s{{0,20}}\"{_WORD}\"\s{{0,20}}:|[}}\]:]))"
+    rf"(?P<before>[:\[,{{]\s{{0,20}})(?:\"(?P<open>{_WORD})(?=\s{{0,20}}(?:,\s{{0,20}}\"{_WORD}\"\s{{0,20}}:|[}}\]]|:[\s\"{{\[]))"
     rf"|(?P<shut>[A-Za-z_][\w./-]{{0,63}}+)\"(?=\s{{0,20}}[,}}\]:]))"
+)
+# From the quote that ends a key to the next one: each stretch is looked at once. No key follows a comma in it.
+_UNOPENED = re.compile(
+    r"(?P<colon>\"\s{0,20}:\s{0,20})(?!(?:true|false|null|-?\d[\d.]{0,40})\s{0,20}\")"
+    r"(?P<text>[^\W_](?>(?:[^\"\\{}\[\]\n,]|,(?!\s{0,20}[\w-]{1,64}+\s{0,20}:)){0,2000}))\""
+    r"(?=\s{0,20}(?:,\s{0,20}\"[\w-]{1,64}\"\s{0,20}:|[}\]]))"
 )
 
 
-def missing_quotes(text: str, _: Allowance) -> Any:
+def missing_quotes(text: str, _: Allowance) -> str:
     """One quote of the two around a key or around a single word, where the rest is JSON with the other one there."""
-    legal = legal_escapes(text)
-    quoted = _HALF_QUOTED.sub(lambda half: f'{half["before"]}"{half["open"] or half["shut"]}"', legal)
-    return changed(quoted if quoted != legal else None)
+    return _HALF_QUOTED.sub(lambda half: f'{half["before"]}"{half["open"] or half["shut"]}"', text)
+
+
+def unopened(text: str, _: Allowance) -> str:
+    """A text whose opening quote is missing, where its closing one stands before the next key or a bracket."""
+    return _UNOPENED.sub(r'\g<colon>"\g<text>"', text)
+
+
+_NAMED = re.compile(
+    r"(?P<before>[{,]\s{0,20})[\"']{1,2}(?P<key>(?:tool|function)(?:_?name)?|name|action)[\"':=\s]{1,12}"
+    r"(?P<name>[A-Za-z_][\w.-]{0,127}+)[\"']{1,3}:?(?=\s{0,20}[,}])"
+)
+
+
+def stray_signs(text: str, _: Allowance) -> str:
+    """Quotes and colons too many or too few around the name: ``"name":": "add"``, ``"name="add"``."""
+    return tightened(_NAMED.sub(r'\g<before>"\g<key>": "\g<name>"', text))[0]

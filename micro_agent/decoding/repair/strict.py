@@ -94,6 +94,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, object_pairs_hook=once)
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _LOOSE = json.JSONDecoder(parse_float=_finite, parse_constant=_constant, object_pairs_hook=once, strict=False)
 
 
@@ -105,7 +106,12 @@ def _deeper(value: Any, limit: int) -> bool:
 
 
 def _containers(values: Iterable[Any]) -> list[dict[str, Any] | list[Any]]:
-    return [cast("list[Any]", value) for value in values if isinstance(value, dict | list)]
+    return cast("list[Any]", [value for value in values if isinstance(value, (dict, list))])
+
+
+def as_json(value: Any) -> str:
+    """A JSON value as text, on one line, with all letters as they are."""
+    return _ENCODER.encode(value)
 
 
 def repair(kind: str, before: str, after: str) -> Repair:

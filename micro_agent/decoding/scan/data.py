@@ -16,9 +16,10 @@ _MAX_READS = 400
 _MAX_LENGTH = 500_000
 """So many pieces are mended where that is needed, so many are read at all, and so many characters of them."""
 _QUOTES = (re.compile(r'"(?<!\\")'), re.compile(r"'(?<!\\')"))
-_BEFORE_TEXT = re.compile(r"[=:(\[,{]\s{0,20}\Z")
+_BEFORE_TEXT, _AFTER_TEXT = frozenset("=:([,{"), frozenset(",)}]")
+_REACH = 20
+"""Blanks between a text and these signs."""
 _Found = TypeVar("_Found", re.Match[str], Mark)
-_AFTER_TEXT = re.compile(r"\s{0,20}[,)}\]]")
 
 
 @dataclass(slots=True)
@@ -93,5 +94,8 @@ class Data:
         if following == 0 or (following == len(quotes) and not torn):
             return False
         opening = quotes[following - 1]
-        ends = following == len(quotes) or _AFTER_TEXT.match(self.text, quotes[following] + 1)
-        return bool(ends and _BEFORE_TEXT.search(self.text, max(0, opening - 21), opening))
+        before = self.text[max(0, opening - _REACH - 1) : opening].rstrip()
+        if before[-1:] not in _BEFORE_TEXT:
+            return False
+        last = quotes[following] + 1 if following < len(quotes) else None
+        return last is None or self.text[last : last + _REACH + 1].lstrip()[:1] in _AFTER_TEXT

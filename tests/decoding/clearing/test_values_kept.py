@@ -25,10 +25,7 @@ def texts(reply: str) -> list[Any]:
         ('{"name":"write" "args":{"path":"a","text":"Use `<tool_call>` here"}}', "Use `<tool_call>` here"),
         ('{"name":"write","args":{"path":"a","text":"a <think>x</think> "b" end"}}', 'a <think>x</think> "b" end'),
         ('{"name":"write","args":{"path":"a","text":"say "hi" </think> end"}}', 'say "hi" </think> end'),
-        ("write(path='a', text='''b\n<think>x</think> c''')", "b\n<think>x</think> c"),
-        ('write(path="a", text="""b\n"<think>x</think> c""")', 'b\n"<think>x</think> c'),
         ("[write(path='a', text='x <|im_end|> <think>y</think>')]", "x <|im_end|> <think>y</think>"),
-        ("<think>so</think>\nwrite(path='a', text='''b\n<think>x</think> c''')", "b\n<think>x</think> c"),
         ('I write.<think>so</think>\n{"name":"write","args":{"path":"a","text":"b\\nc"}}', "b\nc"),
         ('<tool_call>{"name":"write","args":{"path":"a","text":"a "q" <think>y</think>"}}</tool_call>',
          'a "q" <think>y</think>'),
@@ -42,6 +39,9 @@ def test_nothing_is_taken_out_of_a_value(text: str, value: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "write(path='a', text='''b\n<think>x</think> c''')",
+        'write(path="a", text="""b\n"<think>x</think> c""")',
+        "<think>so</think>\nwrite(path='a', text='''b\n<think>x</think> c''')",
         "I write.\n<think>\nnow()\n</think>\nwrite(path='a', text='''b\n<think>x</think> c''')",
         '{"name":"write","args":{"path":"a","text":"b <|channel|>final<|message|>{"name":"now","args":{}}" }}',
         'So: {"name":"write","args":{"path":"a","text":"b <think>{"name":"now","args":{}}</think> c "d" "}}',

@@ -28,7 +28,7 @@ from micro_agent.decoding.repair.mending import Allowance, Unreadable, mend
 def test_a_backslash_stays_where_the_text_needs_it(written: str, meant: str) -> None:
     value, repairs = mend(written, Allowance())
     assert list(value.values()) == [meant]
-    assert [repair.kind for repair in repairs] in (["escapes"], ["loose_json"])
+    assert [repair.kind for repair in repairs] in (["escapes"], ["python_literal"])
 
 
 def test_what_json_escapes_is_left_alone() -> None:
