@@ -1,31 +1,103 @@
-"""The arguments of a call, in whatever form they came, as an object."""
+"""The arguments of a call, in whatever form they came, as an object that fits the tool."""
 
-import re
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import Any, cast
 
-from micro_agent.decoding.clearing.loops import is_loop
+from micro_agent.decoding.clearing.loops import beginning
 from micro_agent.decoding.decision import Repair
-from micro_agent.decoding.repair.guessing import texts
-from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend, repair
-from micro_agent.decoding.scan.scanner import Piece, piece_at, pieces
+from micro_agent.decoding.keys import ARGUMENTS, plain
+from micro_agent.decoding.offer import Offer
+from micro_agent.decoding.reading.tag_arguments import tagged_arguments
+from micro_agent.decoding.repair.closing import closed
+from micro_agent.decoding.repair.mending import Allowance, Unreadable, as_json, exact, mend, repair
+from micro_agent.decoding.scan.scanner import pieces
+from micro_agent.decoding.shapes import call_shapes
 
-_WHOLE_VALUE = re.compile(r"""(?:["'”’}\]]|\b(?:true|false|null|True|False|None))\Z""")
-# What cannot go on inside the object: it stands on a line of its own and begins with a word. Where brackets follow, no
-# key begins with a capital letter or has a word behind it.
-_THEN_PROSE = re.compile(
-    r"""[}\]][ \t]*+(?:```[ \t]*+)?\n\s*+(?=[A-Z][\w ]{1,40}[:({\[]|\w+ \w|[^\s"'{}\[\],:][^{}\[\]]*+\Z)"""
-)
-_FENCE_END = re.compile(r"[\"'}\]]\s*\n[ \t]*```[ \t]*(?=\n|\Z)")
-_MAX_TRIES = 8
-_GOES_ON = re.compile(r"[\"']\s*+[}\]]\s*+\n")
-"""In a text of an object that is not complete: it may have ended there."""
-_OPEN_TEXT = re.compile(r"[\"'][\w.:/-]++[\s}\]]*+\Z")
-"""A text that nothing but brackets end: the model may have been cut off inside it."""
-_ENDING = re.compile(r"(?>(?:\s++|```|</s>|<[|｜]\w{1,30}[|｜]>)+)\Z")
-_MAX_ENDING = 200
-_MAX_WORD = 5
+_PAIR = {"name", "value"}
+_VALUED = {"value", "type", "title", "description", "required"}
+_AROUND = frozenset({*ARGUMENTS, "properties"})
+
+
+def arguments_of(name: str, raw: Any, offer: Offer) -> tuple[dict[str, Any], list[Repair]]:
+    """The arguments, taken out of what they are nested in once more where they do not fit as they stand.
+
+    Raises:
+        Unreadable: ``raw`` holds no object.
+    """
+    if isinstance(raw, str) and "</" in raw and (tagged := tagged_arguments(raw, name, offer)) is not None:
+        return tagged, [repair("surroundings", raw, as_json(tagged))]
+    given = _out_of_list(raw)
+    args, repairs = read_arguments(given, offer.allowance)
+    if given is not raw:
+        repairs = [repair("unnested", str(raw), str(given)), *repairs]
+    if offer.fits(name, args):
+        return args, repairs
+    for inner in _inside(name, args, offer):
+        with suppress(Unreadable):
+            found, more = read_arguments(inner, offer.allowance)
+            if offer.faults(name, found) is None:
+                unnested = repair("unnested", as_json(args), as_json(found))
+                return found, [*repairs, unnested, *more]
+    return args, repairs
+
+
+def _out_of_list(raw: Any) -> Any:
+    """The one object in a list, as if it were passed by place; an empty list is no arguments."""
+    if not isinstance(raw, list):
+        return raw
+    items = cast("list[Any]", raw)
+    pairs = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict) and item.keys() == _PAIR]
+    if items and len(pairs) == len(items) == len({str(pair["name"]) for pair in pairs}):
+        return {str(pair["name"]): pair["value"] for pair in pairs}
+    return items[0] if [type(item) for item in items] == [dict] else items or None
+
+
+def _inside(name: str, args: dict[str, Any], offer: Offer) -> Iterator[Any]:
+    """What may be meant where ``args`` do not fit: what they are nested in, what each of them holds as its value."""
+    nested = _nested(name, args, offer)
+    for given in (nested, valued(args), valued(nested)):
+        if given is not None and offer.misfits(name, args):
+            yield given
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def valued(args: Any) -> dict[str, Any] | None:
+    """``{"city": "Rome"}`` for ``{"city": {"type": "string", "value": "Rome"}}``, as a schema with values in it."""
+    given = _object(args)
+    held = [cast("dict[str, Any]", value) for value in given.values() if isinstance(value, dict)]
+    if not given or len(held) < len(given) or not all({"value"} <= value.keys() <= _VALUED for value in held):
+        return None
+    return {key: value["value"] for key, value in zip(given, held, strict=True)}
+
+
+def _nested(name: str, args: dict[str, Any], offer: Offer) -> Any:
+    """What stands in ``{"args": …}``, ``{"calculator": …}`` or a whole call where the arguments are wanted."""
+    key = next(iter(args), "")
+    if len(args) == 1 and _may_wrap(args[key]) and _is_wrapper(key, args[key], name, offer):
+        return args[key]
+    known = offer.properties(name)
+    held = [_object(value) for key, value in args.items() if isinstance(value, dict) and key not in known]
+    if len(held) == 1 and known.isdisjoint(args) and held[0].keys() <= known:
+        return held[0]  # beside words that are no arguments
+    again = call_shapes(args) or [] if len(args) > 1 else []
+    same = len(again) == 1 and again[0].strength == "explicit" and offer.resolve(again[0].name) == name
+    return again[0].args if same else None
+
+
+def _is_wrapper(key: str, value: Any, name: str, offer: Offer) -> bool:
+    """Whether ``key`` only stands around arguments: its name says so, or all that is in it has the arguments' names."""
+    if plain(key) in _AROUND or offer.resolve(key) == name:
+        return True
+    known = offer.properties(name)
+    return isinstance(value, dict) and key not in known and cast("dict[str, Any]", value).keys() <= known
+
+
+def _may_wrap(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith(("{", '"{')))
 
 
 def read_arguments(raw: Any, allowance: Allowance) -> tuple[dict[str, Any], list[Repair]]:
@@ -56,7 +128,7 @@ def _read(text: str, allowance: Allowance) -> tuple[Any, list[Repair]]:
         return None, []
     with suppress(Unreadable):
         return exact(text), []
-    if is_loop(text):
+    if beginning(text) is not None:
         raise Unreadable("it says the same again and again")
     found = pieces(text)
     if not found or not found[0].text.startswith("{"):
@@ -68,55 +140,6 @@ def _read(text: str, allowance: Allowance) -> tuple[Any, list[Repair]]:
     value, repairs = mend(found[0].text, allowance)
     around = text.strip() != found[0].text
     return value, [repair("surroundings", text, found[0].text), *repairs] if around else repairs
-
-
-def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
-    """A piece that lacks its closing brackets at the very end, with them.
-
-    Only after a value that is whole: a text that was closed, an object, a list or a word. A number may go on, a comma
-    promises more. Nothing is guessed about the rest.
-
-    Raises:
-        Unreadable: Something else than brackets is missing.
-    """
-    text = _without_ending(piece.text)
-    missing = piece.missing
-    if missing is None and (found := _requoted(piece.text, allowance)) is not None:
-        return found
-    if missing is None or not _WHOLE_VALUE.search(text, max(0, len(text) - _MAX_WORD)):
-        text, missing = _before_prose(text)
-    if missing is None:
-        raise Unreadable(f"it ends before it is complete, at character {len(piece.text)}")
-    value, repairs = mend(text + missing, allowance)
-    cut_key = text.endswith('"') and any(one.kind == "inner_quotes" for one in repairs)  # it was a key, not text
-    if cut_key or (repairs and any(_GOES_ON.search(part) for part in texts(value))):
-        raise Unreadable("one of its texts goes on behind it")
-    return value, [repair("closing_brackets", text, text + missing), *repairs]
-
-
-def _requoted(text: str, allowance: Allowance) -> tuple[Any, list[Repair]] | None:
-    """An object that is whole and whose brackets a quote too few or too many hides."""
-    end = max(text.rfind("}"), text.rfind("]")) + 1
-    if not end or any(sign in text[end:] for sign in "\"'{[") or _OPEN_TEXT.search(text, max(0, end - 200), end):
-        return None
-    with suppress(Unreadable):
-        return mend(text[:end], allowance, closing=False)
-    return None
-
-
-def _without_ending(text: str) -> str:
-    """``text`` without blanks, a fence and special tokens at its end."""
-    last = max(0, len(text) - _MAX_ENDING)
-    return text[:last] + _ENDING.sub("", text[last:])
-
-
-def _before_prose(text: str) -> tuple[str, str | None]:
-    """``text`` up to the bracket that a fence or prose on a line of its own follows, and what closes it."""
-    for last in (*islice(_FENCE_END.finditer(text), 1), *islice(_THEN_PROSE.finditer(text), _MAX_TRIES)):
-        whole = text[: last.start() + 1]
-        if missing := piece_at(whole, 0).missing:
-            return whole, missing
-    return text, None
 
 
 def _kind(value: Any) -> str:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from micro_agent.decoding.arguments import read_arguments
+from micro_agent.decoding.arguments import arguments_of, read_arguments
 from micro_agent.decoding.decision import DecodeError, ModelReply, RawCall, Reason, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.repair.mending import Unreadable, exact, repair
 from micro_agent.decoding.scan.scanner import piece_at
-from micro_agent.decoding.settle import arguments_of, error
+from micro_agent.decoding.settle import error
 from micro_agent.decoding.wording import shorten
 
 _ENDED = frozenset({

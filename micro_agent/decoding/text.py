@@ -9,7 +9,7 @@ from dataclasses import replace
 from micro_agent.decoding.answers import checked
 from micro_agent.decoding.attempts import unmade
 from micro_agent.decoding.claims import Claim
-from micro_agent.decoding.clearing.loops import MAX_READ, beginning, is_loop, once
+from micro_agent.decoding.clearing.loops import MAX_READ, beginning, once
 from micro_agent.decoding.clearing.thinking import spoken
 from micro_agent.decoding.clearing.tokens import own_turn, without_end_of_turn, without_tokens
 from micro_agent.decoding.clearing.values_kept import are_said
@@ -47,8 +47,8 @@ READERS = (
 
 def read_text(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     """The decision in ``text``; prose is the final answer."""
-    if is_loop(text) and not _is_json(text):
-        return _in_loop(text, offer)
+    if (head := beginning(text)) is not None and not _is_json(text):
+        return _in_loop(text, head, offer)
     repeated = _repeated(text, offer) if finish_reason == "length" else None
     found = repeated or _read(text, finish_reason, offer)
     if not isinstance(found, Final):
@@ -77,9 +77,8 @@ def _repeated(text: str, offer: Offer) -> Decision | None:
     return None
 
 
-def _in_loop(text: str, offer: Offer) -> Decision:
+def _in_loop(text: str, head: str, offer: Offer) -> Decision:
     """The decision that a reply without an end begins with, if it is whole there."""
-    head = beginning(text)
     found = read_text(head, "length", offer)
     if isinstance(found, DecodeError):
         return error("malformed", f"{len(text)} characters that say the same again and again.", offer)

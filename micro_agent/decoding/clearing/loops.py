@@ -45,15 +45,15 @@ def _period(text: str, size: int) -> tuple[int, int] | None:
     return (len(text) - shared - length, length) if shared >= length + size else None
 
 
-def is_loop(text: str) -> bool:
-    """Whether ``text`` is long and nearly all of it repeats."""
+def beginning(text: str) -> str | None:
+    """What is read of a long text of which nearly all repeats; ``None`` for any other.
+
+    Its first `MAX_READ` characters, up to the last that may end a call or a line.
+    """
     if len(text) < _LONG:
-        return False
+        return None
     written = text.encode("utf-8", "surrogatepass")
-    return len(zlib.compress(written, 1)) * _RATIO < len(written)
-
-
-def beginning(text: str) -> str:
-    """What is read of a loop: its first `MAX_READ` characters, up to the last that may end a call or a line."""
+    if len(zlib.compress(written, 1)) * _RATIO >= len(written):
+        return None
     head = text[:MAX_READ]
     return head[: max(head.rfind(sign) for sign in _ENDS) + 1] or head

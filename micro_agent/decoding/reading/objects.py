@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
-from micro_agent.decoding.arguments import closed
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.keys import ARGUMENTS, NAMES, THOUGHTS, plain
 from micro_agent.decoding.page import Page
 from micro_agent.decoding.pythonic.positional import python_shape
+from micro_agent.decoding.repair.closing import closed
 from micro_agent.decoding.repair.mending import Unreadable, exact, mend
 from micro_agent.decoding.scan.scanner import Piece, pieces
 from micro_agent.decoding.settle import MAX_CALLS

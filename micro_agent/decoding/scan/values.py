@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from micro_agent.decoding.arguments import closed
 from micro_agent.decoding.decision import Repair
 from micro_agent.decoding.page import Page
+from micro_agent.decoding.repair.closing import closed
 from micro_agent.decoding.repair.mending import Unreadable, exact, mend, repair, unescaped
 from micro_agent.decoding.scan.scanner import Piece, first_piece
 
