@@ -106,9 +106,11 @@ def _described(name: str, schema: dict[str, Any], offer: Offer) -> ToolCalls | _
 
 def _meant_by(shape: Shape, name: str, offer: Offer) -> Any:
     """The arguments as they stand there; a text as an input is the only argument where the tool has one such."""
-    beside = cast("dict[str, Any]", shape.args) if isinstance(shape.args, dict) else {}
-    if shape.strength in ("named", "loose", "bare") and beside:  # they stand beside the name, with an id of the call
-        known = offer.properties(name)
+    args: Any = shape.args
+    if shape.strength in ("named", "loose", "bare") and isinstance(
+        args, dict
+    ):  # beside the name, with an id of the call
+        known, beside = offer.properties(name), cast("dict[str, Any]", args)
         return {key: value for key, value in beside.items() if key in known or plain(key) not in BESIDE | THOUGHTS}
-    key = only_text(offer, name) if shape.said and not shape.args.lstrip().startswith(("{", '"{')) else None
-    return shape.args if key is None or not shape.args.strip() else {key: shape.args}
+    key = only_text(offer, name) if shape.said and not args.lstrip().startswith(("{", '"{')) else None
+    return args if key is None or not args.strip() else {key: args}
