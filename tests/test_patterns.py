@@ -6,6 +6,7 @@ an import compiles, which also finds what is put together of pieces.
 """
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -84,8 +85,10 @@ def written(path: Path) -> Iterator[str]:
     """The strings of one file of the package in which a pattern can stand."""
     if path.suffix == ".py":
         yield from literals(ast.parse(path.read_bytes(), str(path)))
-    elif path.suffix in (".yaml", ".json"):
+    elif path.suffix == ".yaml":
         yield from texts(yaml.safe_load(path.read_bytes()))
+    elif path.suffix == ".json":
+        yield from texts(json.loads(path.read_bytes()))
     elif path.suffix == ".toml":
         yield from texts(tomllib.loads(path.read_text(encoding="utf-8")))
 
