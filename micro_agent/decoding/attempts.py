@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
@@ -48,7 +49,7 @@ _PARTNER = {"[": "]", "{": "}", "(": ")", "<": ">", "｛": "｝"}
 def unread(page: Page, claims: Sequence[Claim], at: int) -> DecodeError | None:
     """An error where a call begins at ``at`` or later that no reader took: what looks like one is not an answer."""
     stop = page.turn_after(at) if at else len(page.text)
-    sure = [claim for claim in claims if claim.sure or claim.dialect != "named"]
+    sure = [claim for claim in claims if claim.sure or not (claim.unfinished or claim.dialect == "named")]
 
     def free(begin: int) -> bool:
         return begin < stop and not any(claim.start <= begin < claim.end for claim in sure)
@@ -57,7 +58,9 @@ def unread(page: Page, claims: Sequence[Claim], at: int) -> DecodeError | None:
     for begin, named in chain(marked, _in_position(page, free)):
         if free(begin):
             seen = cannot_be_read(page, _unread(page, begin), "it is in no form of a tool call")
-            return error("cut_off" if page.cut_off else "malformed", seen, page.offer, named)
+            found = error("cut_off" if page.cut_off else "malformed", seen, page.offer, named)
+            around = named and not page.cut_off and page.says_more(begin, page.line_end(begin))  # no end is known
+            return replace(found, in_text=named) if around else found
     return None
 
 
@@ -75,8 +78,8 @@ def _opened(page: Page, claims: Sequence[Claim], at: int, stop: int) -> Iterator
             continue
         spoken_of += 1
         after = page.text[mark.end : mark.end + _NEAR].partition("\n")[0]
-        names = at or spoken_of >= _MAX_SPOKEN_OF or page.mentioned(mark.start, mark.end + len(after))
-        if not names and in_sentence(page, mark.start, mark.end):
+        names = spoken_of >= _MAX_SPOKEN_OF or page.mentioned(mark.start, mark.end + len(after))
+        if not names and in_sentence(page, mark.start, mark.end, since=at):
             continue  # a sentence speaks of it
         shown = page.fence_at(mark.start) and is_shown(page, _unread(page, mark.start))
         if spoken_of >= _MAX_SPOKEN_OF or not (shown or page.is_quoted(mark.start)):
@@ -201,9 +204,9 @@ def is_shown(page: Page, claim: Claim) -> bool:
     return False
 
 
-def in_sentence(page: Page, start: int, end: int) -> bool:
-    """Whether words stand before and behind in the same line."""
-    before = page.text[max(0, start - _REACH) : start].rpartition("\n")[2]
+def in_sentence(page: Page, start: int, end: int, since: int = 0) -> bool:
+    """Whether words stand before, from ``since`` on, and behind in the same line."""
+    before = page.text[max(since, start - _REACH) : start].rpartition("\n")[2]
     after = page.text[end : end + _NEAR].partition("\n")[0]
     return says(before) and (says(after) or after.lstrip("`'\" ")[:1] in (*".,;:!?)…",))
 

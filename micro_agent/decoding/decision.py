@@ -128,6 +128,13 @@ class DecodeError:
     reason: Reason
     seen: str
     expected: str
+    in_text: str | None = field(default=None, compare=False)
+    """The tool whose call it saw with words behind it: the text may only speak of one."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON-able form that a trace keeps."""
+        told = {"reason": self.reason, "seen": self.seen, "expected": self.expected}
+        return told | ({"in_text": self.in_text} if self.in_text else {})
 
 
 Decision = ToolCalls | Final | DecodeError

@@ -17,6 +17,7 @@ from micro_agent.decoding.settle import MAX_CALLS, error, settle
 
 _PLAIN = frozenset({"", "pythonic", "named"})
 """What is not markup: objects, calls in Python's syntax, a command line."""
+_WRONG = ("malformed", "bad_arguments")
 _SAYS = re.compile(r"[\w✅✔☑❌✓✗]")
 _PRINTED = re.compile(
     r"(?:\b[A-Za-z_]\w{0,40}\s?=\s*)?print\(\s*(?:[A-Za-z_]\w*)?\s*\)|\A\s*[A-Za-z_]\w{0,40}\s?=\s*\Z"
@@ -164,9 +165,21 @@ def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -
         if not _is_markup(claim) and found.reason != "unknown_tool" and _is_in_code(page, claim):
             continue
         spoken = found.reason == "malformed" and in_sentence(page, claim.start, claim.end)
-        if not (example and ((calls and not _is_markup(claim)) or spoken or is_shown(page, claim))):
-            return found
+        beside = calls and (not _is_markup(claim) or _is_foreign(page, claim))
+        if not (example and (beside or spoken or is_shown(page, claim))):
+            return _amid_text(page, claim, found)
     return None
+
+
+def _amid_text(page: Page, claim: Claim, found: DecodeError) -> DecodeError:
+    """The error, with the tool whose call words stand around, if it is a call that is wrong."""
+    named = page.mentioned(claim.start, claim.end)
+    called = [name for shape in claim.shapes if (name := page.offer.resolve(shape.name))] or [one.tool for one in named]
+    if claim.is_lost and claim.end == len(page.text):  # where it ends is not known
+        follows = page.says_more(claim.start, page.line_end(claim.start))
+    else:
+        follows = _text_follows(page, claim.end)
+    return replace(found, in_text=called[0]) if called and follows and found.reason in _WRONG else found
 
 
 def _is_in_code(page: Page, claim: Claim) -> bool:
@@ -175,6 +188,12 @@ def _is_in_code(page: Page, claim: Claim) -> bool:
     if fence is None or not WORD.search(page.text[: fence.start] + page.text[fence.end :]):
         return False
     return WORD.search(page.text[fence.inside : claim.start] + page.text[claim.end : fence.stop]) is not None
+
+
+def _is_foreign(page: Page, claim: Claim) -> bool:
+    """Whether an object or more is in a claim, and no word of a tool or of an argument: it is a result."""
+    text = page.text[claim.start : claim.end]
+    return "{" in text and page.own_words.isdisjoint(word.casefold() for word in re.findall(r"\w+", text))
 
 
 def _names_tool(page: Page, claim: Claim) -> bool:

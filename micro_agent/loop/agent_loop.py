@@ -43,14 +43,15 @@ class AgentLoop:
         run = self.run
         while run.status == "running":
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
-            if call is not None and call.error is not None:
+            asks = asks_to_make(run, self.tools, self.outputs, self._forbids) if call is not None else None
+            if call is not None and call.error is not None and asks is None:
                 reason = call.error["reason"]
                 self._against(ASKING[reason], {"reason": reason}, asked(run, call.error))
             elif call is not None and (given := given_in(call, self.outputs)) is not None:
                 yield from self._finish(given)
             elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
                 self._stop(verdict)
-            elif call and (asks := asks_to_make(run, self.tools, self.outputs, self._forbids)) is not None:
+            elif asks is not None:
                 if isinstance(failure := (yield from ask(run, asks)), Failure):
                     self._fail(failure)
             elif call is not None:

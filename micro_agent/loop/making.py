@@ -25,10 +25,13 @@ def asks_to_make(
     """What the model is asked before any call of its last reply is made; ``None`` where they are simply made.
 
     Only calls that could run count, and that no rule forbids. What is wrong with the others it is told in any case,
-    unless the reply is text.
+    unless the reply is text; where it cannot be read and goes on behind the call, the model is asked if it is that.
     """
-    found = _ready(run, tools, outputs) if word_on(run) is None else []
-    found = [one for one in found if not forbidden(one)]
+    if word_on(run) is not None:
+        return None
+    if (named := (run.calls[-1].error or {}).get("in_text")) is not None:
+        return whether_to_make([named], again=bool(asked_of_last(run)), read=False)
+    found = [one for one in _ready(run, tools, outputs) if not forbidden(one)]
     if not any(one.standing == "embedded" for one in found):
         return None
     if all(one.tool.read_only for one in found) and not any(one.get("text_follows") for one in _calls(run)):
@@ -70,7 +73,7 @@ def _taken_as_text(run: Run, tools: Mapping[str, Tool], outputs: Outputs) -> LMC
     if outputs.submit is not None:
         seen = f"A text and not an answer in its form: {shorten(text, _MAX_SEEN)!r}."
         return _refused(run, "malformed", seen, _form(run, tools, outputs))
-    return run.calls[-1].model_copy(update={"decision": {"final": text}, "prose": True})
+    return run.calls[-1].model_copy(update={"decision": {"final": text}, "error": None, "prose": True})
 
 
 def _taken_as_nothing(run: Run, tools: Mapping[str, Tool], outputs: Outputs) -> LMCall:

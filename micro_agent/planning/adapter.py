@@ -81,7 +81,7 @@ class DecisionAdapter(dspy.Adapter):
             request=self.page.sent(),
         )  # fmt: skip
         if isinstance(decision, DecodeError):
-            self.last.error = asdict(decision)
+            self.last.error = decision.as_dict()
             return [{"decision": {"error": self.last.error}}]
         repairs = [*decision.repairs, *outputs_fitted(decision, self.wire.outputs.submit)]
         self.last.repairs = [asdict(repair) for repair in repairs]

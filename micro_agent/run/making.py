@@ -9,7 +9,8 @@ from micro_agent.run.asking import YesOrNo
 
 MOST = 2
 """So often it is asked about one reply."""
-MADE, TEXT, NOTHING = "It is made.", "The reply is text; nothing in it is run.", "Nothing of the reply is run."
+MADE, MEANT = "It is made.", "It is meant, and cannot be made as it is."
+TEXT, NOTHING = "The reply is text; nothing in it is run.", "Nothing of the reply is run."
 AGAIN = "That says neither: it is asked once more."
 _SHALL = 'Shall {} be made now? Reply {{"make": true}} or {{"make": false}}.'
 _ASKED = re.compile(
@@ -17,13 +18,16 @@ _ASKED = re.compile(
 )
 
 
-def whether_to_make(tools: Sequence[str], *, again: bool = False) -> YesOrNo:
-    """The question about the calls of these tools in the last reply, each named as often as it is called."""
+def whether_to_make(tools: Sequence[str], *, again: bool = False, read: bool = True) -> YesOrNo:
+    """The question about the calls of these tools in the last reply, each named as often as it is called.
+
+    ``read`` tells whether they could be read.
+    """
     *others, last = dict.fromkeys(tools)
     named = f"{', '.join(others)} and {last}" if others else last
     holds, shall = ("a call", "it") if len(tools) == 1 else ("calls", "they")
     text = f"Your reply holds {holds} of {named} inside text. {_SHALL.format(shall)}"
-    comes_of = {True: MADE, False: TEXT, None: NOTHING if again else AGAIN}
+    comes_of = {True: MADE if read else MEANT, False: TEXT, None: NOTHING if again else AGAIN}
     return YesOrNo(
         "make", text, MAKE_ASKED, "whether a call inside its text shall be made", {"tools": list(tools)}, comes_of,
         NOTHING, again=again,

@@ -18,6 +18,7 @@ from micro_agent.models.settings import Settings
 from micro_agent.replay import describe, fork, verify
 from micro_agent.replay.show import statistics
 from micro_agent.rules import BeforeFinish, Event, Stop, Verdict, Violation
+from micro_agent.rules.asking_again import ASKING
 from micro_agent.run import CONFIRMATION_REQUIRED, FINISH_ASKED, MAKE_ASKED, MALFORMED_DECISION, Mode
 from micro_agent.streaming import AnswerText, StepTaken
 from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, error, final, text
@@ -270,8 +271,50 @@ def test_a_call_that_stands_alone_is_made(desk: Desk, reply: Reply) -> None:
     assert (steps(run), desk.done, len(bodies)) == (["write"], ["write a"], 2)
 
 
-def test_nobody_is_asked_about_a_call_that_cannot_run(desk: Desk) -> None:
-    inside = text('I write: {"tool": {"name": "write", "args": {"file": 1}}} now.')
+BAD = [
+    'A wrong call is {"tool": {"name": "write", "args": {"file": 1}}} since the path is missing.',
+    'Two at once: {"tool": {"name": "write", "args": ["a", "b"]}} would be refused.',
+    'This one is cut short: <tool_call>{"name": "write", "arg</tool_call> That is all.',
+    'So: write("a\nIt was cut off there, as you see.',
+]
+
+
+@pytest.mark.parametrize("inside", BAD)
+@MODES
+def test_a_text_that_goes_on_behind_a_bad_call_is_text_if_the_model_says_so(
+    desk: Desk, mode: Mode, inside: str
+) -> None:
+    run, bodies = desk.ask([text(inside), NO], mode)
+    assert (run.status, run.answer, steps(run), len(bodies)) == ("completed", inside, [MAKE_ASKED], 2)
+    assert bodies[1]["messages"][-1]["content"] == ONE
+
+
+@pytest.mark.parametrize("inside", BAD)
+@MODES
+def test_a_bad_call_that_is_meant_is_answered_by_what_is_wrong_with_it(desk: Desk, mode: Mode, inside: str) -> None:
+    run, bodies = desk.ask(
+        [text(inside), YES, text(said("write")), final("Written.") if mode == "json" else text("Written.")], mode
+    )
+    assert (run.answer, desk.done, len(bodies)) == ("Written.", ["write a"], 4)
+    asked, told, made = run.steps
+    assert (asked.tool, asked.observation) == (MAKE_ASKED, "It is meant, and cannot be made as it is.")
+    assert (told.error, made.tool) == (ASKING[(run.calls[0].error or {})["reason"]].code, "write")
+    assert bodies[2]["messages"][-1]["content"].endswith(told.observation)
+
+
+def test_without_a_word_on_a_bad_call_it_is_told_that_nothing_was_run(desk: Desk) -> None:
+    def script(request: Received) -> Reply:
+        if request.asks_to_make:
+            return text("Hm.")
+        return text("Well." if "Nothing was run" in json.dumps(request.body) else BAD[0])
+
+    run, _ = desk.ask(script)
+    assert (steps(run), desk.done) == ([MAKE_ASKED, MAKE_ASKED, MALFORMED_DECISION], [])
+    assert run.steps[-1].error == "CALL_IN_TEXT"
+
+
+def test_nobody_is_asked_about_a_bad_call_that_ends_the_text(desk: Desk) -> None:
+    inside = text('I write: {"tool": {"name": "write", "args": {"file": 1}}}')
     run, bodies = desk.ask([inside, text("Well.")])
     assert (MAKE_ASKED in steps(run), desk.done, len(bodies)) == (False, [], 2)
 
@@ -438,15 +481,16 @@ def test_paused_for_a_person_it_is_not_asked_again(desk: Desk, store: TraceStore
     assert verified(run, made) == ("same", [])
 
 
+@pytest.mark.parametrize("inside", [INSIDE, text(BAD[0])])
 @pytest.mark.parametrize("answer", [YES, NO, None])
 @MODES
 def test_such_runs_are_verified_shown_and_counted(
-    desk: Desk, store: TraceStore, mode: Mode, answer: Reply | None
+    desk: Desk, store: TraceStore, mode: Mode, answer: Reply | None, inside: Reply
 ) -> None:
     def script(request: Received) -> Reply:
         if request.asks_to_make:
             return answer or text("Hm.")
-        return INSIDE if len(server.chats) == 1 else text("Well.")
+        return inside if len(server.chats) == 1 else text("Well.")
 
     with ModelServer(script, models=["m"]) as server:
         made = desk.agent(server, mode, traces=store)
