@@ -511,24 +511,26 @@ def test_a_fork_behind_the_question_does_not_ask_again(desk: Desk, store: TraceS
     assert verified(forked, made) == ("same", [])
 
 
-def test_what_the_model_did_not_mean_to_call_is_text_in_the_next_turn(desk: Desk) -> None:
-    with ModelServer([INSIDE, NO, text("Yes.")], models=["m"]) as server:
+@pytest.mark.parametrize("inside", [INSIDE, text(BAD[0])])
+def test_what_the_model_did_not_mean_to_call_is_text_in_the_next_turn(desk: Desk, inside: Reply) -> None:
+    with ModelServer([inside, NO, text("Yes.")], models=["m"]) as server:
         made = desk.agent(server)
         made.ask("And now?", history=made.ask("Is it there?"))
         told = server.messages(2)
-    assert [one["content"] for one in told[1:]] == ["Is it there?", INSIDE.text, "And now?"]
+    assert [one["content"] for one in told[1:]] == ["Is it there?", inside.text, "And now?"]
 
 
-def test_the_turn_after_one_that_was_stopped_has_its_text_once(desk: Desk) -> None:
+@pytest.mark.parametrize("inside", [INSIDE, text(BAD[0])])
+def test_the_turn_after_one_that_was_stopped_has_its_text_once(desk: Desk, inside: Reply) -> None:
     def never(run: Run, event: Event) -> Verdict | None:
         return Violation("not so") if isinstance(event, BeforeFinish) else None
 
-    with ModelServer([*[INSIDE, NO] * 3, text("Yes.")], models=["m"]) as server:
+    with ModelServer([*[inside, NO] * 3, text("Yes.")], models=["m"]) as server:
         stopped = desk.agent(server, rules=[never]).ask("Is it there?")
         assert (stopped.status, stopped.termination_reason) == ("stopped", "policy")
         run = desk.agent(server).ask("And now?", history=stopped)
         told = [one["content"] for one in server.messages(-1)]
-    assert (run.answer, told.count(INSIDE.text), len(told) - len(set(told))) == ("Yes.", 3, 4)
+    assert (run.answer, told.count(inside.text), len(told) - len(set(told))) == ("Yes.", 3, 4)
 
 
 def test_older_records_are_verified_as_they_ran(desk: Desk) -> None:
