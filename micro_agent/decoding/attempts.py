@@ -24,7 +24,8 @@ _BEGUN = re.compile(
     r"(?:<\|(?:channel|constrain)\|>[^\n<]{0,40}+){0,2}<\|message\|>|>>>(?!all\b)\w{1,64}+\s*+(?=\{|\Z)",
 )
 _BEHIND = re.compile(
-    r"""[\"'`*_»”\]\\}]{0,4}(?:[(\[{「『（｛]|：(?=[“"「]))(?P<inside>(?P<value>["'“‘„«「{\d])?[^\n]{0,200})""",
+    r"""[\"'`*_»”\]\\}]{0,4}(?:(?P<apart>[ ])?[(\[{「『（｛]|：(?=[“"「]))"""
+    r"""(?P<inside>(?P<value>["'“‘„«「{\d])?[^\n]{0,200})""",
 )
 _WORDS = re.compile(r"[\w-]{1,64}+")
 _GLUED = re.compile(r"[/.:>|]{1,3}(?P<key>\w{1,64})[=:>]|[ ](?:--)?(?P<pair>\w{1,64}=[\"'])")
@@ -108,7 +109,7 @@ def _in_position(page: Page, free: Callable[[int], bool]) -> Iterator[tuple[int,
         else:
             said = {found[1].casefold() for found in _ARGUMENT.finditer(behind["inside"])}
             own = {key.casefold() for key in page.offer.properties(one.tool)}
-            called = behind["value"] is not None or not said.isdisjoint(own)
+            called = (behind["value"] and not behind["apart"]) or not said.isdisjoint(own)
         if called:
             yield one.start, one.tool
 

@@ -29,7 +29,7 @@ from micro_agent.decoding.pythonic.positional import python_shape
 from micro_agent.decoding.reading.labels import describes
 from micro_agent.decoding.reading.objects import objects_and_lists
 from micro_agent.decoding.repair.mending import Unreadable, mend
-from micro_agent.decoding.scan.scanner import Piece
+from micro_agent.decoding.scan.scanner import Piece, piece_at
 from micro_agent.decoding.shapes import Shape, call_shapes
 
 _MAX_GROUPS = 40
@@ -234,11 +234,13 @@ def _pairs(page: Page, name: str, at: int, stop: int) -> dict[str, Any]:
         key, start = known.get(_key(found)), found.end()
         opening = page.text[start : start + 1]
         closing = page.text.find(_QUOTED.get(opening, "\n"), start + 1, stop)
+        if opening in ("[", "{") and (held := piece_at(page.text[start:stop], 0)).closed:
+            closing = start + len(held.text) - 1
         following = _KEY.finditer(page.text, start if closing < 0 else closing, stop)
         after = next((one for one in following if _key(one) in known), None)
         end = after.start() if after else stop
         if closing >= 0 and (not after or end - closing <= _MAX_JUNCTION):
-            said = page.text[start + 1 : closing].strip()
+            said = page.text[start : closing + 1] if opening in ("[", "{") else page.text[start + 1 : closing].strip()
         elif opening in _QUOTED:
             return {}
         else:
