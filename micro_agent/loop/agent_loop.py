@@ -14,9 +14,9 @@ from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
-from micro_agent.loop.preparing import prepared
+from micro_agent.loop.preparing import before, only_reads, prepared
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
-from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, BeforeTool, Hint, Rule, Stop, Violation, Warn
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
@@ -45,8 +45,7 @@ class AgentLoop:
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
             asks = asks_to_make(run, self.tools, self.outputs, self._forbids) if call is not None else None
             if call is not None and call.error is not None and asks is None:
-                reason = call.error["reason"]
-                self._against(ASKING[reason], {"reason": reason}, asked(run, call.error))
+                self._against(ASKING[reason := call.error["reason"]], {"reason": reason}, asked(run, call.error))
             elif call is not None and (given := given_in(call, self.outputs)) is not None:
                 yield from self._finish(given)
             elif isinstance(verdict := self.limits.check(run, BeforePlan()), Stop):
@@ -71,7 +70,7 @@ class AgentLoop:
         ready = told or prepared(self.run, self.tools, call)
         if isinstance(ready, Refused):
             return self._refuse(row_with(ready.error), call, ready.observation)
-        verdict = self._verdict(BeforeTool(ready.tool.name, ready.args))
+        verdict = self._verdict(before(ready))
         if isinstance(verdict, Stop):
             return self._stop(verdict)
         if isinstance(verdict, Violation):
@@ -100,10 +99,10 @@ class AgentLoop:
         step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
         step.result, step.usage = outcome.result, outcome.usage
         add_step(self.run.usage, step)
-        self._told(self._verdict(AfterStep(step, frozenset(self.tools))))
+        self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
 
     def _forbids(self, ready: Ready) -> bool:
-        return isinstance(self._verdict(BeforeTool(ready.tool.name, ready.args)), Violation)
+        return isinstance(self._verdict(before(ready)), Violation)
 
     def _told(self, verdict: Verdict | None) -> bool:
         """Whether a rule had a word that was not said since the last reply; it is a step now, or the end as well."""

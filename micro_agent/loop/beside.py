@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 
 from micro_agent.effects import confirmation
-from micro_agent.loop.preparing import prepared
+from micro_agent.loop.preparing import before, prepared
 from micro_agent.loop.unsettled import unanswered
 from micro_agent.rules import BeforeTool
 from micro_agent.rules.limits import Limits
@@ -27,7 +27,7 @@ def beside(
         other = prepared(run, tools, call)
         if not isinstance(other, Ready) or not _reads(other) or any(_same(other, one) for one in (ready, *found)):
             break
-        if confirmation(run, other) is not None or verdict(BeforeTool(other.tool.name, other.args)) is not None:
+        if confirmation(run, other) is not None or verdict(before(other)) is not None:
             break
         found.append(other)
     return tuple(found[: limits.steps_left(run) - 1] if found else ())

@@ -1,9 +1,10 @@
-"""A call made ready, by what the run knows of it: the refusals that the model has read."""
+"""A call made ready, by what the run knows of it, and as rules are asked about it."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
 from micro_agent.decoding import ToolCall
+from micro_agent.rules import BeforeTool
 from micro_agent.rules.same import same
 from micro_agent.run import VALIDATION_ERROR, Run, Step
 from micro_agent.tools import Ready, Refused, Tool, prepare, resolve
@@ -17,6 +18,16 @@ def prepared(run: Run, tools: Mapping[str, Tool], call: ToolCall) -> Ready | Ref
 
     read = [step for step in run.steps if step.tool == VALIDATION_ERROR and step.call != len(run.calls) - 1]
     return prepare(tools, call, native=run.mode != "json", named=named)
+
+
+def before(ready: Ready) -> BeforeTool:
+    """What rules are asked about a call that is ready."""
+    return BeforeTool(ready.tool.name, ready.args, ready.tool.read_only)
+
+
+def only_reads(tools: Mapping[str, Tool]) -> frozenset[str]:
+    """The names of the tools that change nothing."""
+    return frozenset(name for name, tool in tools.items() if tool.read_only)
 
 
 def _names(step: Step, argument: str, value: Any) -> bool:

@@ -35,13 +35,13 @@ __all__ = [
 
 
 def default_rules() -> list[Rule]:
-    """The rules of an agent that names none: tools used, answers given, calls retold, errors and calls repeated.
+    """The rules of an agent that names none: tools used, answers given, no call told again or repeated, no error either.
 
     Raises:
         ConfigurationError: ``REQUIRED_TOOLS_WORDS`` names a file that cannot be used.
     """
-    from micro_agent.rules import no_answer, repeated_errors, repetition, required_tools, retold
+    from micro_agent.rules import no_answer, repeated_errors, repetition, required_tools, retold, twice
 
     path = os.environ.get("REQUIRED_TOOLS_WORDS")
     required = required_tools.with_words(path) if path else required_tools.check
-    return [required, no_answer.check, retold.check, repeated_errors.check, repetition.check]
+    return [required, no_answer.check, retold.check, twice.check, repeated_errors.check, repetition.check]

@@ -41,7 +41,7 @@ def check(run: Run, event: Event) -> Verdict | None:
     if count == HINT_AT:
         return Hint(f"{step.tool} failed {count} times with the same error. {_hint(step)}")
     if count > HINT_AT:
-        return Warn(f"{step.tool} failed {count} times. Do something else: {_others(step, event.tools)}")
+        return Warn(f"{step.tool} failed {count} times. Do something else: {_others(step, event.read_only)}")
     return None
 
 
@@ -83,6 +83,7 @@ def _hint(step: Step) -> str:
     return f"Read it and change what it names: {shown(_said(step))}{why}"
 
 
-def _others(step: Step, tools: frozenset[str]) -> str:
-    others = sorted(tools - {step.tool})[:_MAX_TOOLS]
+def _others(step: Step, read_only: frozenset[str]) -> str:
+    """What to do in its place: no tool with effects is named, or a model may call it for the sake of calling one."""
+    others = sorted(read_only - {step.tool})[:_MAX_TOOLS]
     return f"call another tool ({', '.join(others)}), or answer with what you have." if others else "answer now."

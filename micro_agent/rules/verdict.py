@@ -19,10 +19,11 @@ class BeforePlan:
 
 @dataclass(frozen=True, slots=True)
 class BeforeTool:
-    """A tool is about to run, with valid arguments."""
+    """A tool is about to run, with valid arguments; ``read_only`` if it says that it changes nothing."""
 
     tool: str
     args: dict[str, object]
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,10 @@ class BeforeFinish:
 
 @dataclass(frozen=True, slots=True)
 class AfterStep:
-    """A tool has run; ``step`` is the last of the run's steps; ``tools`` are the names the model can call."""
+    """A tool has run; ``step`` is the last of the run's steps; ``read_only`` are the tools that change nothing."""
 
     step: Step
-    tools: frozenset[str] = frozenset()
+    read_only: frozenset[str] = frozenset()
 
 
 Event = BeforePlan | BeforeTool | BeforeFinish | AfterStep

@@ -11,8 +11,8 @@ from micro_agent.run import Run
 def test_the_default_rules() -> None:
     rules = default_rules()
     names = [rule.__module__.rpartition(".")[2] for rule in rules]
-    assert names == ["required_tools", "no_answer", "retold", "repeated_errors", "repetition"]
-    assert rules[4] is repetition.check
+    assert names == ["required_tools", "no_answer", "retold", "twice", "repeated_errors", "repetition"]
+    assert rules[5] is repetition.check
 
 
 def test_a_rule_is_a_function_of_run_and_event() -> None:
