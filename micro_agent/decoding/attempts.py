@@ -105,7 +105,7 @@ def _in_position(page: Page, free: Callable[[int], bool]) -> Iterator[tuple[int,
             own = map(str.casefold, page.offer.properties(one.tool))
             called = glued["key"].casefold() in own if glued["key"] else not line.strip("`$> \t")
         elif behind is None or HOLE.search(behind[0]):
-            called = _is_told_in_lines(page, one) or _is_in_brackets(page, one)
+            called = _is_told_in_lines(page, one) or _is_in_brackets(page, one) or _is_in_torn_tag(page, one)
         else:
             said = {found[1].casefold() for found in _ARGUMENT.finditer(behind["inside"])}
             own = {key.casefold() for key in page.offer.properties(one.tool)}
@@ -129,6 +129,15 @@ def _is_in_brackets(page: Page, one: Mention) -> bool:
         return False
     before = page.text[max(0, one.start - _FEW) : one.start].rstrip("`\"'* ")
     return before.endswith(":") or not page.offer.properties(one.tool).isdisjoint(_WORDS.findall(line))
+
+
+def _is_in_torn_tag(page: Page, one: Mention) -> bool:
+    """Whether a name stands in a tag that lacks its bracket, ``f>`` or ``name="f">``, or behind Gemma's ``call:``."""
+    before = page.text[page.text.rfind("\n", 0, one.start) + 1 : one.start].strip()
+    after = page.text[one.end : page.line_end(one.end)].strip()
+    return (
+        (not before and after == ">") or (before[-6:-1] == "name=" and after[:2] in ('">', "'>")) or before == "call:"
+    )
 
 
 def _opens(page: Page, mark: Mark) -> bool:

@@ -10,7 +10,7 @@ from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.clearing.tokens import without_tokens
 from micro_agent.decoding.decision import Decision, DecodeError, Final, Repair, Standing, ToolCalls
 from micro_agent.decoding.page import WORD, Page
-from micro_agent.decoding.quoting import is_all, outside, quoted
+from micro_agent.decoding.quoting import has_placeholder, is_all, outside, quoted
 from micro_agent.decoding.repair.mending import as_json, repair
 from micro_agent.decoding.rows import RANKS
 from micro_agent.decoding.settle import MAX_CALLS, error, settle
@@ -43,6 +43,8 @@ def judged(page: Page, claims: Iterable[Claim]) -> Decision | None:
     if any(claim.shapes for claim in shown) and is_all(page, [*shown, *answers]):
         name = next((page.offer.resolve(claim.shapes[0].name) for claim in shown if claim.shapes), None)
         return error("quoted", "A call that is shown and not made.", page.offer, name)
+    if not lost and not answers and (marked := _marked(page, shown)) is not None:
+        return replace(error("quoted", "A call with a placeholder in it.", page.offer, marked), in_text=marked)
     return lost or _final(page, [(claim, found) for claim, found in settled if isinstance(found, Final)])
 
 
@@ -169,6 +171,13 @@ def _wrong(page: Page, settled: Sequence[tuple[Claim, Decision]], calls: bool) -
         if not (example and (beside or spoken or is_shown(page, claim))):
             return _amid_text(page, claim, found)
     return None
+
+
+def _marked(page: Page, shown: Sequence[Claim]) -> str | None:
+    """The tool of the first call in markup that is shown for a placeholder alone: a value may well look like one."""
+    held = (one for one in shown if _is_markup(one) and has_placeholder(one))
+    free = (one for one in held if not (page.in_code(one.start) or page.is_quoted(one.start)))
+    return next((name for one in free for shape in one.shapes if (name := page.offer.resolve(shape.name))), None)
 
 
 def _amid_text(page: Page, claim: Claim, found: DecodeError) -> DecodeError:

@@ -48,6 +48,11 @@ def placeholder(text: str) -> bool:
     return _PLACEHOLDER.fullmatch(bare) is not None and bare.strip("<>/|[] ").lower() not in KNOWN | _THOUGHTS
 
 
+def has_placeholder(claim: Claim) -> bool:
+    """Whether a value of a call is one."""
+    return any(placeholder(text) for shape in claim.shapes for text in islice(texts(shape.args), _MAX_TEXTS))
+
+
 def outside(page: Page, claims: Sequence[Claim]) -> str:
     """The text without these claims, without marks, and without the lines of fences."""
     parts: list[str] = []
@@ -78,7 +83,7 @@ class _Block:
 def _is_quoted(
     page: Page, claim: Claim, claims: Sequence[Claim], blocks: dict[tuple[int, int], _Block], *, around: bool
 ) -> bool:
-    if any(placeholder(text) for shape in claim.shapes for text in islice(texts(shape.args), _MAX_TEXTS)):
+    if has_placeholder(claim):
         return True
     holes = HOLE.finditer(page.text, claim.start, claim.end) if claim.fault and around else ()
     if any(placeholder(hole[1]) for hole in holes):

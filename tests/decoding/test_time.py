@@ -64,6 +64,7 @@ NASTY = {
     "good calls in words": 'now(timezone="1") and ',
     "objects that are none": '{"name": "now", x 1} ',
     "torn ends of a thought": "w</think.",
+    "a mark in fences": "```<|call|>",
     "signs of less in words": "a < b c d e f ",
     "calls with a quote too many": '<function_calls>now(timezone="_now(timezone="77")</function_calls>now()\n',
 }

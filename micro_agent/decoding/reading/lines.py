@@ -28,6 +28,7 @@ from micro_agent.decoding.pythonic.calls import extent
 from micro_agent.decoding.pythonic.positional import python_shape
 from micro_agent.decoding.reading.labels import describes
 from micro_agent.decoding.reading.objects import objects_and_lists
+from micro_agent.decoding.repair.closing import closed
 from micro_agent.decoding.repair.mending import Unreadable, mend
 from micro_agent.decoding.scan.scanner import Piece, piece_at
 from micro_agent.decoding.shapes import Shape, call_shapes
@@ -99,20 +100,22 @@ def _claim(named: Mention, start: int, end: int, args: dict[str, Any], *, amid: 
 def _with_objects(page: Page) -> Iterator[Claim]:
     """An object of a tool's arguments with that tool's name before or behind it."""
     for piece in islice(objects_and_lists(page), _MAX_GROUPS):
-        named = _named(page, piece.start, piece.end) if piece.closed and piece.text.startswith("{") else None
+        named = _named(page, piece.start, piece.end) if piece.text.startswith("{") else None
         if named is None:
             continue
         known = page.offer.properties(named.tool)
         try:
-            given, repairs = mend(piece.text, page.offer.allowance, guess=False)
+            allowance = page.offer.allowance
+            given, repairs = mend(piece.text, allowance, guess=False) if piece.closed else closed(piece, allowance)
         except Unreadable as why:
             first = _KEY.search(piece.text)
             if first is not None and first["key"] in known:
                 yield Claim(piece.start, piece.end, [Shape(named.tool, None, "explicit")], "named", fault=str(why))
             continue
         calls = any(page.offer.resolve(one.name) for one in call_shapes(given) or ())
-        if given and given.keys() <= known and not calls and not describes(given):
-            between = page.text[min(named.end, piece.end) : max(named.start, piece.start)]
+        between = page.text[min(named.end, piece.end) : max(named.start, piece.start)]
+        told = given or ("\n" in between and between.rstrip(" `*").endswith((":", "：")))  # labelled as none
+        if told and given.keys() <= known and not calls and not describes(given):
             claim = _claim(named, piece.start, piece.end, given, amid=False)
             claim.repairs, claim.amid = repairs, WORD.search(re.sub(r"```\w*", "", between)) is not None
             yield claim

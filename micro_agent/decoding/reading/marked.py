@@ -42,7 +42,8 @@ _SAID = re.compile(r"[\"']?(?P<key>\w{1,64}+)[\"']?\s?[:=]|[\w\"'./~$-]")
 """What pairs and a text for an argument begin with, and no other form of arguments."""
 _HINT = re.compile(r"""["']?name["']?\s*+:\s*+["']([^"']{1,128})["']""")
 _HINT_REACH = 400
-_MAX_OPENED = 40
+_MAX_OPENED, _MAX_AGAIN = 40, 50
+"""So many openings are looked at, and so often one may be said again."""
 _start = attrgetter("start")
 
 
@@ -103,11 +104,10 @@ def _name_before(page: Page, mark: Mark) -> tuple[str, int] | None:
 
 def _claim(page: Page, at: int, row: Row, name: str | None) -> Claim | None:
     """All that stands behind an opening, or as far as it can be read; ``None`` when it is something else."""
-    while (
-        (again := page.mark_at(_skip(_BLANK, page.text, at)))
-        and not again.closing
-        and (again.name in OPENS or _is_call(again))
-    ):
+    for _ in range(_MAX_AGAIN):
+        again = page.mark_at(_skip(_BLANK, page.text, at))
+        if again is None or again.closing or not (again.name in OPENS or _is_call(again)):
+            break
         row, at = (_row(again) if row is _TAGS else row), again.end
     if name in row.reserved and page.offer.tool(name) is None:
         return None

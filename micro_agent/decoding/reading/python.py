@@ -33,6 +33,8 @@ _SIGNATURE = re.compile(r"[^()]*+\([\w\s,:.=*|?\[\]]*+\)")
 """A call whose arguments are names, and their types: it says how a tool is called."""
 _ESCAPED = re.compile(r"\\+([_*\[\]#`()])")
 _ESCAPED_NAME = re.compile(r"(?:\A|[(,]\s*+)[\w.-]*+\\+_")
+_SPACES = ("default_api.", "functions.")
+"""What models put before the names of tools, and nobody else does."""
 _MAX_FOUND, _MAX_READ, _MAX_CLAIMS = 2_000, 100, 120
 """So many names before brackets are looked at, behind so many calls only different ones, and so many calls in all."""
 _MAX_CALLS = 40
@@ -158,7 +160,8 @@ def _is_sure(page: Page, claim: Claim) -> bool:
         return bool(alone or meant or claim.dialect == "chatglm" or _is_listed(page, claim))
     if any(shape.args for shape in claim.shapes) or text[claim.start] in "\"'`":
         return True
-    return _SIGNS.fullmatch(_ITEM.sub("", before) + after) is not None
+    announced = before.rstrip(" `*\"'").endswith((":", "：")) and _SIGNS.fullmatch(after)
+    return bool(announced or _SIGNS.fullmatch(_ITEM.sub("", before) + after) or text.startswith(_SPACES, claim.start))
 
 
 def _is_listed(page: Page, claim: Claim) -> bool:

@@ -222,7 +222,7 @@ class Arguments:
 
     def _is_end(self, mark: Mark, opened: Mark, key: str) -> bool:
         if opened.name not in PARTS:
-            return mark.name == opened.name
+            return mark.name == opened.name or (opened.name == "arg_value" and mark.name == "arg_key")
         return mark.name in PARTS or (mark.said == key and mark.name not in CALLS)
 
     def _is_next(self, mark: Mark, start: int) -> bool:
