@@ -46,9 +46,14 @@ def closed(piece: Piece, allowance: Allowance) -> tuple[Any, list[Repair]]:
         raise Unreadable(f"it ends before it is complete, at character {len(piece.text)}")
     value, repairs = mend(text + missing, allowance)
     cut_key = text.endswith('"') and any(one.kind == "inner_quotes" for one in repairs)  # it was a key, not text
-    if cut_key or (repairs and any(_GOES_ON.search(part) for part in texts(value))):
+    if cut_key or (repairs and any(_GOES_ON.search(part) or _holds(part, missing, text) for part in texts(value))):
         raise Unreadable("one of its texts goes on behind it")
     return value, [repair("closing_brackets", text, text + missing), *repairs]
+
+
+def _holds(part: str, missing: str, text: str) -> bool:
+    """Whether a bracket that was put in has become part of a text."""
+    return part[-1:] == missing[-1:] and part not in text
 
 
 def _requoted(text: str, allowance: Allowance) -> tuple[Any, list[Repair]] | None:
