@@ -35,7 +35,7 @@ __all__ = [
 
 
 def default_rules() -> list[Rule]:
-    """The rules of an agent that names none: tools used, answers given, no call told again or repeated, no error either.
+    """The rules of an agent that names none: tools used, answers given, no call told again or repeated, nor an error.
 
     Raises:
         ConfigurationError: ``REQUIRED_TOOLS_WORDS`` names a file that cannot be used.
