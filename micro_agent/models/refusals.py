@@ -143,7 +143,7 @@ def said(body: str) -> str:
     """The words of an error body in one line, whatever the server's shape for them."""
     data = parsed(body)
     if data is None:  # a page of a proxy
-        return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+        return " ".join(re.sub(r"<[^<>]*>", " ", body).split())
     return " ".join("; ".join(_words(data.get("error") or data)).split())
 
 
