@@ -2,10 +2,9 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = [
@@ -28,8 +27,12 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(path): path for path in sorted((ROOT / "micro_agent").rglob("*.py"))}
-TREES = {name: ast.parse(path.read_bytes(), str(path)) for name, path in MODULES.items()}
 MAY_IMPORT_DSPY = tuple(f"micro_agent.{name}." for name in WITH_DSPY)
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_bytes(), str(MODULES[module]))
 
 
 def part(module: str) -> str:
@@ -62,34 +65,41 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
     return ".".join([*package[: len(package) - node.level + 1], *([node.module] if node.module else [])])
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if not f"{name}.".startswith(MAY_IMPORT_DSPY)])
-def test_dspy_is_imported_where_it_may_be(module: str) -> None:
-    found = [name for name in imports(module, ast.walk(TREES[module])) if name.split(".")[0] == "dspy"]
-    assert found == []
+def dspys(module: str) -> set[str]:
+    """The modules of DSPy that a module imports."""
+    return {name for name in imports(module, ast.walk(tree(module))) if name.split(".")[0] == "dspy"}
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module != "micro_agent.dspy_internals"])
-def test_what_dspy_does_not_export_is_named_in_one_file(module: str) -> None:
-    found = [name for name in imports(module, ast.walk(TREES[module])) if name.split(".")[0] == "dspy"]
-    assert set(found) <= PUBLIC_DSPY
-    names = [
-        alias.name
-        for node in ast.walk(TREES[module])
+def test_dspy_is_imported_where_it_may_be() -> None:
+    others = [module for module in MODULES if not f"{module}.".startswith(MAY_IMPORT_DSPY)]
+    assert {module: found for module in others if (found := dspys(module))} == {}
+
+
+def test_what_dspy_does_not_export_is_named_in_one_file() -> None:
+    others = [module for module in MODULES if module != "micro_agent.dspy_internals"]
+    assert {module: found for module in others if (found := dspys(module) - PUBLIC_DSPY)} == {}
+    private = {
+        (module, alias.name)
+        for module in others
+        for node in ast.walk(tree(module))
         if isinstance(node, ast.ImportFrom) and not node.level and node.module in PUBLIC_DSPY
         for alias in node.names
-    ]
-    assert [name for name in names if name.startswith("_")] == []
+        if alias.name.startswith("_")
+    }
+    assert private == set()
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if part(module)])
-def test_imports_go_to_rooms_below(module: str) -> None:
-    below = {"", *ROOMS[: ROOMS.index(part(module)) + 1]} if part(module) != "__main__" else {"cli"}
-    found = [name for name in imports(module, when_run(TREES[module])) if name.split(".")[0] == "micro_agent"]
-    assert [name for name in found if part(name) not in below] == []
+def test_imports_go_to_rooms_below() -> None:
+    wrong: list[tuple[str, str]] = []
+    for module in filter(part, MODULES):
+        below = {"", *ROOMS[: ROOMS.index(part(module)) + 1]} if part(module) != "__main__" else {"cli"}
+        found = imports(module, when_run(tree(module)))
+        wrong += [(module, name) for name in found if name.split(".")[0] == "micro_agent" and part(name) not in below]
+    assert wrong == []
 
 
 def test_imports_go_in_no_circle() -> None:
-    graph = {module: set(imports(module, when_run(TREES[module]))) & set(MODULES) for module in MODULES}
+    graph = {module: set(imports(module, when_run(tree(module)))) & set(MODULES) for module in MODULES}
     for module, imported in graph.items():
         assert module not in imported, module
     circle: list[str] = []

@@ -8,6 +8,7 @@ package is imported. References are looked up in the schema itself; nothing is f
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from micro_agent.errors import ToolDefinitionError
@@ -21,8 +22,7 @@ _ELSEWHERE = ("allOf", "anyOf", "oneOf")
 _ALSO = ("if", "then", "else")
 _SAYS = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 _MAX_REFERENCES = 32
-
-
+_CHECKED = 256
 _PLAIN_PART = {"type", "title", "description", "default", "examples"}
 _PLAIN_ROOT = {"type", "title", "description", "properties", "required", "additionalProperties", "$schema"}
 _SCALARS: dict[str, tuple[type, ...]] = {
@@ -149,28 +149,26 @@ def compile_schema(tool: str, parameters: object) -> Schema:
     Raises:
         ToolDefinitionError: It is not JSON, not an object schema, not legal, or refers to what is not in it.
     """
-    root = _object_schema(tool, parameters)
-    from jsonschema import Draft202012Validator, SchemaError
+    root, written = _object_schema(tool, parameters)
+    from jsonschema import SchemaError
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     try:
-        Draft202012Validator.check_schema(root, format_checker=formats())
+        _check(written)
     except SchemaError as error:
         where = error.json_path.replace("$", "parameters", 1)
         raise ToolDefinitionError(f"tool {tool!r}: {where} is not legal JSON Schema: {_short(error.message)}") from None
     except RecursionError:
         raise ToolDefinitionError(f"tool {tool!r}: parameters are nested too deeply; put parts under $defs") from None
-    try:
-        validator = bounded_validator()(root, registry=Registry())
-        _check_references(root)
-        return Schema(root, validator)
     except Unresolvable as error:
         message = f"tool {tool!r}: $ref {error.ref!r} leads nowhere in its parameters; put the definition under $defs"
         raise ToolDefinitionError(message) from None
+    return Schema(root, bounded_validator()(root, registry=Registry()))
 
 
-def _object_schema(tool: str, parameters: object) -> dict[str, Any]:
+def _object_schema(tool: str, parameters: object) -> tuple[dict[str, Any], str]:
+    """The schema of an object and the same as JSON."""
     hint = "write {'type': 'object', 'properties': {…}}"
     if not isinstance(parameters, dict):
         kind = type(parameters).__name__
@@ -182,10 +180,9 @@ def _object_schema(tool: str, parameters: object) -> dict[str, Any]:
         got = root.get("type")
         raise ToolDefinitionError(f"tool {tool!r}: parameters must have type 'object', got {got!r}; {hint}")
     try:
-        json.dumps(root, allow_nan=False)
+        return root, json.dumps(root, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolDefinitionError(f"tool {tool!r}: parameters cannot be written as JSON: {error}") from None
-    return root
 
 
 def _are_arguments(root: dict[str, Any]) -> bool:
@@ -196,11 +193,18 @@ def _are_arguments(root: dict[str, Any]) -> bool:
     return not known and any(isinstance(part, dict) for part in root.values())
 
 
-def _check_references(root: dict[str, Any]) -> None:
-    """Look up every ``$ref``, so that a wrong one is found now and not in the middle of a run."""
+@lru_cache(maxsize=_CHECKED)
+def _check(written: str) -> None:
+    """Check a schema by that of schemas, once: the tools of an agent are often made anew for each request.
+
+    Every ``$ref`` is looked up, so that a wrong one is found now and not in the middle of a run.
+    """
+    from jsonschema import Draft202012Validator
     from referencing import Registry
     from referencing.jsonschema import DRAFT202012
 
+    root = json.loads(written)
+    Draft202012Validator.check_schema(root, format_checker=formats())
     resource = DRAFT202012.create_resource(root)
     resolver = Registry().resolver_with_root(resource)
     waiting = [(resource, resolver)]
