@@ -13,7 +13,7 @@ from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.page import WORD, Mention, Page
 from micro_agent.decoding.quoting import HOLE
 from micro_agent.decoding.repair.mending import Unreadable, exact
-from micro_agent.decoding.rows import CALLS, OPENS, PARTS, WRAPPERS
+from micro_agent.decoding.rows import CALLS, OPENS, PAIRS, PARTS, WRAPPERS
 from micro_agent.decoding.settle import error
 from micro_agent.decoding.wording import shorten
 
@@ -70,8 +70,10 @@ def _unread(page: Page, begin: int) -> Claim:
 
 
 def _opened(page: Page, claims: Sequence[Claim], at: int, stop: int) -> Iterator[tuple[int, None]]:
-    """The marks that open a call, but for those that a sentence speaks of or a fence shows."""
+    """The marks that open a call, but for those that a sentence speaks of or a fence shows; or the end of a call."""
     spoken_of = 0
+    if (torn := _torn(page)) is not None:
+        yield torn, None
     for mark in page.marks:
         if mark.closing or not at <= mark.start < stop or not _opens(page, mark):
             continue
@@ -85,6 +87,18 @@ def _opened(page: Page, claims: Sequence[Claim], at: int, stop: int) -> Iterator
         shown = page.fence_at(mark.start) and is_shown(page, _unread(page, mark.start))
         if spoken_of >= _MAX_SPOKEN_OF or not (shown or page.is_quoted(mark.start)):
             yield mark.start, None
+
+
+def _torn(page: Page) -> int | None:
+    """Where a call ends that has no beginning: the text is a closing tag of one, or ends in it right behind another."""
+    *_, end = page.marks or [None]
+    if end is None or not end.closing or end.name not in CALLS or page.in_code(end.start) or says(page.text[end.end :]):
+        return None
+    before = page.marks[-2] if len(page.marks) > 1 else None
+    if before is None:
+        return None if page.text[: end.start].strip() else end.start
+    own = before.name in PARTS | PAIRS | WRAPPERS | CALLS or before.said.casefold() in page.own_words
+    return end.start if before.closing and own and not says(page.text[before.end : end.start]) else None
 
 
 def _begun(page: Page) -> Iterator[tuple[int, None]]:
@@ -105,7 +119,7 @@ def _in_position(page: Page, free: Callable[[int], bool]) -> Iterator[tuple[int,
             own = map(str.casefold, page.offer.properties(one.tool))
             called = glued["key"].casefold() in own if glued["key"] else not line.strip("`$> \t")
         elif behind is None or HOLE.search(behind[0]):
-            called = _is_told_in_lines(page, one) or _is_in_brackets(page, one) or _is_in_torn_tag(page, one)
+            called = any(told(page, one) for told in _TOLD)
         else:
             said = {found[1].casefold() for found in _ARGUMENT.finditer(behind["inside"])}
             own = {key.casefold() for key in page.offer.properties(one.tool)}
@@ -138,6 +152,14 @@ def _is_in_torn_tag(page: Page, one: Mention) -> bool:
     return (
         (not before and after == ">") or (before[-6:-1] == "name=" and after[:2] in ('">', "'>")) or before == "call:"
     )
+
+
+def _is_command(page: Page, one: Mention) -> bool:
+    """Whether a name stands as chat bots have commands, ``!name``."""
+    return page.text[max(0, one.start - 2) : one.start].lstrip() == "!"
+
+
+_TOLD = (_is_told_in_lines, _is_in_brackets, _is_in_torn_tag, _is_command)
 
 
 def _opens(page: Page, mark: Mark) -> bool:

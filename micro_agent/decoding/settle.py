@@ -10,11 +10,12 @@ from micro_agent.decoding.keys import BESIDE, THOUGHTS, plain
 from micro_agent.decoding.markup.plain_input import only_text
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.repair.mending import Unreadable, repair
-from micro_agent.decoding.shapes import Shape, final_call
+from micro_agent.decoding.shapes import Shape, final_call, told_of
 from micro_agent.decoding.wording import expected, shorten
 
 MAX_CALLS = 32
 """More calls than this in one text are a model that repeats itself."""
+_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def settle(shapes: Sequence[Shape], offer: Offer) -> ToolCalls | Final | DecodeE
         return error("ambiguous", f"{len(shapes)} tool calls in one reply, more than {MAX_CALLS}.", offer)
     if len(shapes) == 1 and offer.resolve(shapes[0].name) is None and (answer := final_call(shapes[0])) is not None:
         return Final(answer)
-    settled = [_call(shape, offer) for shape in shapes]
+    settled = [_call(told, offer) for shape in shapes for told in _told(shape, offer)]
     refused = [one for one in settled if isinstance(one, _Refusal)]
     if not refused:
         done = [one for one in settled if isinstance(one, ToolCalls)]
@@ -58,6 +59,14 @@ def error(reason: Reason, seen: str, offer: Offer, name: str | None = None) -> D
     """A `DecodeError` that shows the form, with the tool of this name as the example."""
     form = expected(reason, offer.names, offer.tool(name), native=offer.native, submit=offer.submit)
     return DecodeError(reason, seen, form)
+
+
+def _told(shape: Shape, offer: Offer, levels: int = _LEVELS) -> list[Shape]:
+    """The calls that one of a function which calls others speaks of; else itself."""
+    if offer.tools is None or not levels or offer.resolve(shape.name) is not None:
+        return [shape]
+    inner = told_of(shape, lambda name: offer.resolve(name) is not None)
+    return [one for told in inner for one in _told(told, offer, levels - 1)] or [shape]
 
 
 def _call(shape: Shape, offer: Offer) -> ToolCalls | _Refusal:

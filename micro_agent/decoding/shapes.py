@@ -73,7 +73,7 @@ class _Reading:
             if isinstance(listed, dict):
                 return self.shapes(listed, nesting - 1)
         if (found := _shape(given, keys)) is not None:
-            return self._told(found, nesting) or [self._disputed(found, given, keys) or found]
+            return [self._disputed(found, given, keys) or found]
         return (
             self._wrapped(given, keys, nesting)
             or self._named_by_key(given, keys)
@@ -88,13 +88,6 @@ class _Reading:
         said = [value[keys[key]] for key in NAMES if key in keys and _is_name(value[keys[key]])]
         named = {plain(name): name for name in said if self.known(name)}
         return Shape(" or ".join(named.values()), shape.args, shape.strength) if len(named) > 1 else None
-
-    def _told(self, shape: Shape, nesting: int) -> list[Shape] | None:
-        """What ``{"method": "tools/call", "params": {"name": …, "arguments": …}}`` speaks of, if that is not a tool."""
-        if plain(shape.name) not in TELLING or self.known is None or self.known(shape.name):
-            return None
-        inner = self.shapes(_opened(shape.args), nesting - 1)
-        return inner if inner and all(one.strength == "explicit" for one in inner) else None
 
     def _all(self, values: list[Any], nesting: int) -> list[Shape] | None:
         """The calls of a list when it holds nothing else than calls (and a final answer, which they outrank)."""
@@ -235,6 +228,12 @@ def _called(name: str, args: Any, *, said: bool) -> Shape:
     if _is_schema(args):
         return Shape(name, args, "described")
     return Shape(name, args, "explicit", said=said and isinstance(args, str))
+
+
+def told_of(shape: Shape, known: Known) -> list[Shape]:
+    """What ``{"method": "tools/call", "params": {"name": …, "arguments": …}}`` speaks of, in whatever dialect."""
+    inner = (call_shapes(_opened(shape.args), known) or []) if plain(shape.name) in TELLING else []
+    return inner if all(one.strength in ("explicit", "named") for one in inner) else []
 
 
 def final_answer(value: Any) -> str | None:

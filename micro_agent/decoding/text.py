@@ -166,6 +166,8 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
         yield "html", html.unescape(text)
     if "｛" in text or "＂" in text:
         yield "full_width", text.translate(_NARROW).replace('"，', '",').replace('"：', '":').replace("}，", "},")
+    if ("▁" in text or "Ġ" in text) and "｜" not in text:
+        yield "tokenizer_marks", text.translate(_BLANKS)
     if any(not tag["inline"] for tag in _FORMAT.finditer(text)):
         yield "html", html.unescape(_FORMAT.sub(lambda tag: "" if tag["inline"] else "\n", text)).replace("\xa0", " ")
     if "[>[" in text:
@@ -180,6 +182,8 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
 _FORMAT = re.compile(r"</?(?:(?P<inline>code|b|strong|i|em|span)|p|br|div|pre|li|ul|ol|h\d)\s?/?>")
 """Tags of HTML that only format."""
 _NARROW = str.maketrans("｛｝［］＂", '{}[]"')
+_BLANKS = str.maketrans("▁ĠĊ", "  \n")
+"""What SentencePiece and the byte-level tokenizers write for blanks."""
 # MiniMax' tokens before each tag, and its tags without their brackets.
 _SENTINEL = re.compile(r"\]<\]\w{1,20}\[>\[(?=\s?<)")
 _BARE_TAG = re.compile(

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from html import unescape
 from typing import Any
 
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend
@@ -12,6 +13,7 @@ _NOT_TEXT = frozenset(JSON_TYPES.values()) - _TEXT
 _CDATA = re.compile(r"\s*+<!\[CDATA\[(?P<text>.*?)\]\]>\s*+", re.DOTALL)
 _ITEM = re.compile(r"\s*+<(?P<key>[A-Za-z_][\w.-]{0,127})>(?P<text>[^<]*+)</(?P=key)>\s*+")
 _LIST = re.compile(r"\[(?P<items>[^]\[{}:\"'&*]++)\]")
+_ENTITY = re.compile(r"&(?:(?P<known>lt|gt|quot|apos|amp);)?")
 _WORDS = {"True": True, "False": False, "None": None}
 
 
@@ -21,16 +23,23 @@ def typed(text: str, wanted: frozenset[str], allowance: Allowance) -> Any:
     Where text is wanted it stays as it is, unless it can be read as another type that is wanted too; so the parsers of
     vLLM and Ollama do it. Where nothing is said, numbers, JSON words, objects and lists are read.
     What is none of the wanted types stays text: the schema will refuse it, or coercion will find what it means.
-    ``<![CDATA[…]]>`` quotes a text; elements are the items of a list or the members of an object.
+    ``<![CDATA[…]]>`` quotes a text; elements are the items of a list or the members of an object. A text without a
+    bracket of XML in which each ``&`` begins one of XML's own entities is escaped as XML has it.
     """
     quoted = _CDATA.fullmatch(text) if "<![CDATA[" in text else None
-    whole = quoted["text"] if quoted else _trimmed(text)
+    whole = quoted["text"] if quoted else _unescaped(_trimmed(text))
     if wanted == _TEXT:
         return whole
     value = _read(whole.strip(), allowance, sure=not wanted)
     kind = JSON_TYPES[type(value)]
     fits = kind in ((wanted or _NOT_TEXT) - _TEXT) or (kind == "integer" and "number" in wanted)
     return value if fits else whole
+
+
+def _unescaped(text: str) -> str:
+    if "&" not in text or "<" in text or ">" in text:
+        return text
+    return unescape(text) if all(found["known"] for found in _ENTITY.finditer(text)) else text
 
 
 def _trimmed(text: str) -> str:

@@ -19,7 +19,7 @@ from itertools import islice
 from operator import attrgetter
 from string import ascii_letters, digits
 from textwrap import dedent, indent
-from typing import Any
+from typing import Any, cast
 
 from micro_agent.decoding.claims import Claim
 from micro_agent.decoding.markup.typed import as_yaml, typed
@@ -29,7 +29,7 @@ from micro_agent.decoding.pythonic.positional import python_shape
 from micro_agent.decoding.reading.labels import describes
 from micro_agent.decoding.reading.objects import objects_and_lists
 from micro_agent.decoding.repair.closing import closed
-from micro_agent.decoding.repair.mending import Unreadable, mend
+from micro_agent.decoding.repair.mending import Unreadable, exact, mend
 from micro_agent.decoding.scan.scanner import Piece, piece_at
 from micro_agent.decoding.shapes import Shape, call_shapes
 
@@ -92,6 +92,19 @@ def _named(page: Page, at: int, end: int) -> Mention | None:
     return found
 
 
+def _meant(page: Page, piece: Piece) -> Mention | None:
+    """The only tool that the text names, sentences before an object that is all of its arguments."""
+    before = page.mentioned(0, piece.start)
+    if not before or {one.tool for one in page.mentions} != {before[0].tool} or before[-1].start in page.inside_markup:
+        return None
+    with suppress(Unreadable):
+        given, tool = exact(piece.text), page.offer.tool(before[0].tool)
+        wanted = tool.parameters.get("required") if tool is not None else None
+        if isinstance(given, dict) and wanted and not page.offer.faults(before[0].tool, cast("dict[str, Any]", given)):
+            return before[-1]
+    return None
+
+
 def _claim(named: Mention, start: int, end: int, args: dict[str, Any], *, amid: bool = True) -> Claim:
     strength = "loose" if amid else "explicit"
     return Claim(min(named.start, start), max(named.end, end), [Shape(named.tool, args, strength)], "named", amid=amid)
@@ -100,7 +113,9 @@ def _claim(named: Mention, start: int, end: int, args: dict[str, Any], *, amid: 
 def _with_objects(page: Page) -> Iterator[Claim]:
     """An object of a tool's arguments with that tool's name before or behind it."""
     for piece in islice(objects_and_lists(page), _MAX_GROUPS):
-        named = _named(page, piece.start, piece.end) if piece.text.startswith("{") else None
+        if not piece.text.startswith("{"):
+            continue
+        named = _named(page, piece.start, piece.end) or _meant(page, piece)
         if named is None:
             continue
         known = page.offer.properties(named.tool)

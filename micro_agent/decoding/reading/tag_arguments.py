@@ -140,7 +140,9 @@ class Arguments:
             key = _PART_KEY.match(mark.rest)
             return (key["key"], mark.end, mark) if key else None
         other = own not in self.keys if self.known else mark.name in CALLS
-        return None if mark.rest.strip() or mark.token or other else (self.keys.get(own, mark.said), mark.end, mark)
+        if mark.token or other or _ATTRIBUTE.sub("", mark.rest).strip():
+            return None
+        return self.keys.get(own, mark.said), mark.end, mark
 
     def _lost(self, at: int) -> tuple[str, int, Mark] | None:
         """The same for a key at ``at`` without its opening tag."""
