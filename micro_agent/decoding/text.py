@@ -100,9 +100,9 @@ def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     if page.cut_off:
         ending = f", ending in {page.text[-40:]!r}" if page.text else " before the thinking ended" if text else ""
         return error("cut_off", f"A reply that the token limit cut off{ending}.", offer)
-    if (lost := unmade(page)) is not None:
-        return lost
     answer, repairs = without_tokens(said.text, page.data)
+    if (lost := unmade(page, answer)) is not None:
+        return lost
     if answer:
         return Final(answer, repairs, prose=True)
     if finish_reason == "content_filter":

@@ -52,7 +52,8 @@ def read(page: Page) -> Iterator[Claim]:
 def _head(page: Page, mark: Mark, tools: dict[str, str]) -> Head | None:
     """The call that ``mark`` may open, named in it, in an element behind it or right before the first argument."""
     if mark.name in PARTS or mark.name == "arg_key":
-        return _bare(page, mark)
+        named = _in_tag(page, mark) if _is_filled(page, mark) and not mark.empty else None  # <parameter=f><parameter=…
+        return named if named is not None and _is_tool(page, named.name) else _bare(page, mark)
     if mark.name in CALLS:
         in_tag = None if mark.token or not mark.rest.strip() else _in_tag(page, mark)
         return in_tag or _in_element(page, mark) or _before(page, mark)
