@@ -54,7 +54,8 @@ _LABELLED = re.compile(rf"[ \t]*+[,;]?[ \t]*+(?:\n\s*+)?{_BULLET}{_INPUT}{_NUMBE
 _OBJECT = re.compile(r"[ \t]*+(?:\(|->|=>|:)?[ \t]*+(?=\{)")
 _NOTHING = re.compile(r"[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", re.IGNORECASE)
 _STOP = re.compile(
-    r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿)", _FLAGS
+    r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿|Obs[a-z]{0,7}\Z)",
+    _FLAGS,
 )
 _TYPE = re.compile(r"<?(?:str(?:ing)?|int(?:eger)?|number|float|bool(?:ean)?|object|array)>?")
 _TYPE_IN_PROSE = re.compile(
