@@ -15,12 +15,14 @@ from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
 from micro_agent.loop.preparing import before, only_reads, prepared
+from micro_agent.loop.sampling import may_sample_again, repeatable, throws_away
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
+from micro_agent.run.sampling import take_sample, thrown_away
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
@@ -42,9 +44,12 @@ class AgentLoop:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
         run = self.run
         while run.status == "running":
+            if thrown_away(run):
+                yield from self._again()
+                continue
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
             asks = asks_to_make(run, self.tools, self.outputs, self._forbids) if call is not None else None
-            if call is not None and call.error is not None and asks is None:
+            if call is not None and call.error is not None and (asks is None or may_sample_again(run)):
                 self._against(ASKING[reason := call.error["reason"]], {"reason": reason}, asked(run, call.error))
             elif call is not None and (given := given_in(call, self.outputs)) is not None:
                 yield from self._finish(given)
@@ -64,6 +69,20 @@ class AgentLoop:
                     self._step(CONTEXT_TRIMMED, answer.args, answer.text)
                 else:
                     self._fail(answer)
+
+    def _again(self) -> _Steps:
+        """Ask for another reply to the same request. Where none comes, the model is told of the one there is."""
+        fault, over = self.run.calls[-1].fault, self.limits.check(self.run, BeforePlan()) is not None
+        answer = None if over else (yield Plan(self.run))
+        if isinstance(answer, LMCall):
+            return take_sample(self.run, answer)
+        self.run.calls[-1].fault = None
+        if fault is not None:
+            self._take(fault)
+        if isinstance(answer, Trimmed):
+            self._step(CONTEXT_TRIMMED, answer.args, answer.text)
+        elif answer is not None:
+            self._fail(answer)
 
     def _call(self, call: ToolCall) -> _Steps:
         told = not_submitted(self.outputs, call, native=self.run.mode != "json")
@@ -95,11 +114,20 @@ class AgentLoop:
         return self._fail(answer)
 
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
-        step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
+        step = self._made(ready.tool.name, ready.args, outcome.observation, ready.call_id, outcome.error)
         step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
         step.result, step.usage = outcome.result, outcome.usage
-        add_step(self.run.usage, step)
-        self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
+        if step.ok or not throws_away(self.run, step, harmless=repeatable(ready)):
+            self._take(step)
+
+    def _take(self, step: Step) -> None:
+        """Append what the last reply came to, and do what follows from it."""
+        self.run.steps.append(step)
+        if step.is_tool:
+            add_step(self.run.usage, step)
+            self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
+        elif (verdict := stuck(self.run.steps)) is not None:
+            self._stop(verdict)
 
     def _forbids(self, ready: Ready) -> bool:
         return isinstance(self._verdict(before(ready)), Violation)
@@ -141,9 +169,9 @@ class AgentLoop:
     def _against(self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None) -> None:
         """Record what came to nothing, and end the run when the model has had its chances."""
         assert row.marker is not None, "the table says what to ask"
-        self._step(row.marker, args, observation, call_id=call_id, error=row.code, settles=True)
-        if (verdict := stuck(self.run.steps)) is not None:
-            self._stop(verdict)
+        step = self._made(row.marker, args, observation, call_id, row.code)
+        if not throws_away(self.run, step):
+            self._take(step)
 
     def _pause(self, question: dict[str, Any]) -> None:
         ident, asked = question["call_id"], {"tool": question["tool"], "args": question["args"]}
@@ -155,17 +183,17 @@ class AgentLoop:
     def _has(self, marker: str, call_id: str | None) -> bool:
         return any(step.tool == marker and step.call_id == call_id for step in self.run.steps)
 
+    def _made(self, tool: str, args: dict[str, Any], seen: Any, call_id: str | None, error: str | None) -> Step:
+        """The step that answers the last reply, or one of its calls."""
+        call, ok = len(self.run.calls) - 1, error is None
+        return Step(tool=tool, args=args, observation=seen, call=call, call_id=call_id, ok=ok, error=error)
+
     def _step(
-        self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None,
-        error: str | None = None, settles: bool = False, ok: bool = True,
-    ) -> Step:  # fmt: skip
-        """Append a step; it belongs to the last reply if it answers one of its calls or ``settles`` it whole."""
-        call = len(self.run.calls) - 1 if call_id is not None or settles else None
-        ok = ok and error is None
-        self.run.steps.append(
-            Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok, error=error)
-        )
-        return self.run.steps[-1]
+        self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None, ok: bool = True
+    ) -> None:
+        """Append a word of the loop; it belongs to the last reply if it is about one of its calls."""
+        call = len(self.run.calls) - 1 if call_id is not None else None
+        self.run.steps.append(Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok))
 
     def _stop(self, verdict: Stop) -> None:
         self._end("stopped", verdict.reason, {"code": verdict.reason, "message": verdict.text})

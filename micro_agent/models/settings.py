@@ -67,6 +67,8 @@ class Settings(BaseSettings):
     llm_timeout: float = Field(default=120.0, gt=0, le=86400, description="seconds, more than 0, at most 86400")
     """Seconds for one model call with its retries."""
     temperature: float = Field(default=0.2, ge=0, le=2, description="a number from 0 to 2")
+    resamples: int = Field(default=2, ge=0, le=20, description="a whole number from 0 to 20")
+    """So often a reply that comes to nothing is sampled again before the model is told of it."""
     max_tokens: int = Field(default=1024, ge=1, description="a whole number from 1")
     context_length: int | None = Field(default=None, ge=1, description="a whole number of tokens from 1, or unset")
     """Tokens of prompt and reply together, where the server does not say it; Ollama has ``ollama_num_ctx``."""

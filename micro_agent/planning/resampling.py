@@ -7,6 +7,7 @@ from typing import Any
 
 from micro_agent.rules.asking_again import Change, Row, fruitless
 from micro_agent.run import POLICY_VIOLATION, Run
+from micro_agent.run.sampling import requests, thrown_away
 
 SAME_REPLIES = 2
 """A model that says the same thing so often in a row, to no avail, is asked with other sampling."""
@@ -36,7 +37,7 @@ def changes(run: Run, held: Mapping[str, Any], *, room: int | None = None, faile
         ``seed`` and ``temperature``, ``max_tokens``, or ``tool_choice`` (``"required"``); mostly nothing.
     """
     bad = fruitless(run.steps)
-    if not bad and failed < SERVER_FAILURES:
+    if not bad and not thrown_away(run) and failed < SERVER_FAILURES:
         return {}
     return {**_longer(bad, held, room), **_resampled(run, len(bad), held, failed), **_forced(run)}
 
@@ -52,10 +53,10 @@ def _longer(bad: list[list[Row]], held: Mapping[str, Any], room: int | None) -> 
 
 
 def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int) -> dict[str, Any]:
-    again = max(_same(run, bad) - SAME_REPLIES, failed - SERVER_FAILURES) + 1
+    again = max(_same(run, bad) - SAME_REPLIES + 1, failed - SERVER_FAILURES + 1, 0) + thrown_away(run)
     if again < 1:
         return {}
-    changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + len(run.calls) + failed}
+    changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + sum(1 for _ in requests(run)) + failed}
     temperature: float | None = held.get("temperature")
     if temperature is not None and temperature < HOTTEST:
         changed["temperature"] = min(HOTTEST, round(temperature + HOTTER * again, 2))
@@ -75,7 +76,8 @@ def _latest(bad: list[list[Row]], change: Change) -> int:
 
 def _same(run: Run, bad: int) -> int:
     """How often the last reply came in a row, if it came to nothing, as the last ``bad`` replies did."""
-    replies = [_said(call.reply) for call in reversed(run.calls[len(run.calls) - bad :])]
+    end = len(run.calls) - (thrown_away(run) > 0)
+    replies = [_said(call.reply) for call in reversed(run.calls[end - bad : end])]
     return len(list(takewhile(lambda said: said == replies[0], replies)))
 
 

@@ -10,9 +10,11 @@ from micro_agent.replay.divergence import Diverged, Divergence, differ, step_tex
 from micro_agent.replay.parts import Parts
 from micro_agent.replay.planning import NoReply, RecordedPlanner
 from micro_agent.replay.requests import request_divergence, said
+from micro_agent.replay.samples import fault_on_record, recorded_reply
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.same import same
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, LMCall, Run, Step, Usage
+from micro_agent.run.sampling import thrown_away
 from micro_agent.tools import Outcome, Ready, execute
 
 _FROM_OUTSIDE = frozenset({"cancelled", "lm_error", "context_overflow", "storage_error"})
@@ -92,8 +94,7 @@ class Replay:
         return Asked(told.get(asks.key), str(told.get("reply", "")), usage, step.latency_s)
 
     def _planned(self) -> Answer:
-        number = len(self._run.calls)
-        recorded = self._record.calls[number] if number < len(self._record.calls) else None
+        number, recorded = recorded_reply(self._record, self._run)
         step = self._next()
         if recorded is None and step is None and self._cut_short:
             raise _RecordEnds
@@ -119,6 +120,8 @@ class Replay:
             return self._failure()  # the same end, whatever words a person is told it in
         if isinstance(answer, LMCall) and recorded is not None:
             self._compare_reply(answer, recorded, step)
+            if (before := self._run.calls[-1].fault if thrown_away(self._run) else None) is not None:
+                self.notes += compare_step(self._seen + 1, fault_on_record(self._record, self._run), before)
         return answer
 
     def _cuts_otherwise(self, today: Answer | None, recorded: Step | None) -> bool:
@@ -140,7 +143,7 @@ class Replay:
             raise self._other_step(step, "no step: the model is asked next")
         if other:
             self._compare_request(today, recorded)
-        self.notes += compare_reading(len(self._run.calls) + 1, recorded, today)
+        self.notes += compare_reading(recorded_reply(self._record, self._run)[0] + 1, recorded, today)
 
     def _approval(self, effect: Confirm, step: Step | None) -> Answer:
         if not effect.needed():
@@ -157,6 +160,7 @@ class Replay:
 
     def _observed(self, effect: Act, step: Step | None) -> Answer:
         ready = effect.ready
+        step = fault_on_record(self._record, self._run) or step
         if step is None or not step.is_tool or step.call_id != ready.call_id or _never_ran(step, *_WORDS):
             raise self._other_step(step, f"{ready.tool.name} {text_of(ready.args)} is run")
         if _never_ran(step, "NOT_RUN"):
@@ -191,11 +195,12 @@ class Replay:
 
     def _compare_request(self, call: LMCall, recorded: LMCall) -> None:
         self._compares_requests = False
-        number = len(self._run.calls) + 1
+        number = recorded_reply(self._record, self._run)[0] + 1
         if not recorded.request.get("chain"):
             self.notes.append(f"request {number} has no digests on record; requests are not compared from there on")
             return
-        found = request_divergence(self._record, [*self._run.calls, call], self._run, self._planner, self._parts)
+        calls = [*self._run.calls[: number - 1], call]
+        found = request_divergence(self._record, calls, self._run, self._planner, self._parts)
         sent = text_of([said(message) for message in self._planner.sent.messages])
         if any(mark in sent for mark in _MASKED):
             self.notes.append(f"{found.where}: a secret is masked on record; requests are not compared from there on")

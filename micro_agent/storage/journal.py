@@ -113,6 +113,11 @@ class Journal:
         self._replies += 1
         self._pending.moved_on()
 
+    def sampled(self, call: LMCall) -> None:
+        """A reply is in that takes the place of the last one."""
+        self._write("sampled", index=self._replies - 1, call=call)
+        self._pending.sampled(self._replies - 1)
+
     def step(self, step: Step) -> None:
         """A step is added to the run; of a tool: it is done."""
         self._write("step", step=step)
