@@ -28,6 +28,7 @@ _SHORTEST_WORD = 3
 _MOST_WORDS, _MOST_CHARACTERS = 12, 40
 _MOST_OPERANDS = 100
 """Among more numbers nothing is computed: almost any number is a sum or a quotient of two of them."""
+_LONGEST_EXPRESSION = 1000
 _SAYS = ("title", "description", "enum", "const", "default", "examples")
 _SHIFTS = tuple(Fraction(10) ** power for power in (0, -6, -3, 3, 6))
 """The same number, and the same amount with another prefix (milli, kilo, mega)."""
@@ -79,8 +80,8 @@ def ungrounded(args: Mapping[str, Any], run: Run, tool: Tool) -> list[Ungrounded
         tool: The tool that is called.
 
     Returns:
-        In the order of ``args``; nothing for a run that was shown images, whose words nobody knows, or more than two
-        million characters. It takes time in proportion to the texts; numbers are computed from at most 100 others.
+        In the order of ``args``; nothing for a run that was shown images, whose words nobody knows, or more than half
+        a million characters. It takes time in proportion to the texts; numbers are computed from at most 100 others.
     """
     seen = seen_in(run)
     if seen is None:
@@ -131,6 +132,8 @@ class _Known:
 
     def number(self, written: str) -> bool:
         """Whether a number stands somewhere; of what is none, such as a version or an address, all its parts."""
+        if len(written) > LONGEST_NUMBER:
+            return self._has(written)
         unit = Fraction(1, 10 ** len(written.rstrip(" %").partition(".")[2]))
         if values := numbers_in(written):
             return any(self.value(value, unit) for value in values)
@@ -197,10 +200,11 @@ def _missing(value: Any, known: _Known) -> Iterator[str]:
 
 def _missing_in(text: str, known: _Known) -> Iterator[str]:
     moments, rest = _of_moments(plain(text), known)
-    yield from moments
     if operands := _operands(rest):
+        yield from moments
         yield from (written for written, number in operands if not known.value(number))
     elif not _is_written(text):
+        yield from moments
         yield from (token[0] for token in TOKEN.finditer(_AREA.sub(" ", rest)) if not _stands(token, known))
 
 
@@ -210,8 +214,12 @@ def _stands(token: re.Match[str], known: _Known) -> bool:
         return known.number(word)
     if token["dense"]:
         return known.run(word)
-    counted = _COUNTED.fullmatch(word)
-    return known.word(word) or (counted is not None and known.number(counted[1]) and known.word(counted[2]))
+    if known.word(word):
+        return True
+    counted, named = _COUNTED.fullmatch(word), numbers_in(word)
+    if counted is not None:
+        return known.number(counted[1]) and known.word(counted[2])
+    return bool(named) and all(map(known.value, named))
 
 
 def _of_moments(text: str, known: _Known) -> tuple[list[str], str]:
@@ -232,7 +240,7 @@ def _of_moments(text: str, known: _Known) -> tuple[list[str], str]:
 def _operands(text: str) -> list[tuple[str, Fraction]]:
     """The numbers of an expression such as the calculator takes; none where the text is no expression."""
     try:
-        tokens = tokens_of(text)
+        tokens = tokens_of(text) if len(text) <= _LONGEST_EXPRESSION else []
     except ToolError:
         return []
     operands = [(token.text, Fraction(token.value)) for token in tokens if token.kind == "number"]

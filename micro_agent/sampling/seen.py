@@ -15,9 +15,9 @@ from micro_agent.rules.answer_values import numbers_in
 from micro_agent.run import Run
 
 LONGEST_NUMBER = 40
-"""Digits. A longer one is in no text but as a word."""
-_MOST_TEXT = 2_000_000
-"""Characters of all texts."""
+"""Characters. A longer one is a word."""
+_MOST_TEXT = 500_000
+"""Characters of all texts together."""
 
 # Marks that people leave out or that do not show: accents, vowels of Hebrew and Arabic, tatweel, joiners, soft hyphens.
 _LEFT_OUT = re.compile(
@@ -51,9 +51,6 @@ class Seen:
     words: frozenset[str] = frozenset()
     numbers: frozenset[Fraction] = frozenset()
 
-    def __or__(self, other: "Seen") -> "Seen":
-        return Seen(self.words | other.words, self.numbers | other.numbers)
-
 
 def plain(text: str) -> str:
     """The text without case, accents and what does not show, its digits from 0 to 9."""
@@ -73,13 +70,14 @@ def read(text: str) -> Seen:
     """What stands in a text. Linear in its length."""
     text = plain(text)
     words = set[str]()
-    numbers = {abs(number) for part in (text, _POINTS.sub(r"\1\2", text)) for number in numbers_in(part)}
+    numbers = {abs(number) for number in numbers_in(text)}
+    numbers.update(Fraction(thousands[0].replace(".", "")) for thousands in _POINTS.finditer(text))
     for token in TOKEN.finditer(text):
         written = token[0]
         if token["dense"]:
             words.update(written, pairs(written))
             numbers.update(_of_han(one) for one in _IN_HAN.findall(written))
-        elif token["number"]:
+        elif token["number"] and len(written) <= LONGEST_NUMBER:
             numbers.update(_parts(written))
         else:
             words.add(written)
@@ -145,8 +143,8 @@ def read_all(value: Any) -> Seen:
 def seen_in(run: Run) -> Seen | None:
     """What a person, the user's system text and tools said in a conversation; ``None`` if that cannot be known.
 
-    It cannot where there are images, and is not worth the time where there are more than two million characters. What
-    a tool that failed repeats of its arguments counts as little as what the model said.
+    It cannot where there are images, and is not worth the time where there are more than half a million characters.
+    What a tool that failed repeats of its arguments counts as little as what the model said.
     """
     turns = (*run.earlier, run)
     given = [part for turn in turns for part in (turn.question, turn.inputs, turn.system)]
