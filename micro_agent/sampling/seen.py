@@ -65,7 +65,7 @@ def pairs(run: str) -> Iterator[str]:
     return map("".join, pairwise(run))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def read(text: str) -> Seen:
     """What stands in a text. Linear in its length."""
     text = plain(text)

@@ -8,7 +8,10 @@ SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"t
 
 
 def agent(*replies: object, **options: object) -> MicroAgent:
-    mail = Tool("mail", "Send a mail.", SCHEMA, lambda to, text="": "sent", requires_confirmation=True)
+    def send(to: str, text: str = "") -> str:
+        return f"sent to {to}: {text}"
+
+    mail = Tool("mail", "Send a mail.", SCHEMA, send, requires_confirmation=True)
     return MicroAgent([mail], ScriptedLM([*replies]), **options)  # pyright: ignore[reportArgumentType]
 
 
