@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.decoding import ToolCall
-from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
+from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, refusal
 from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
-from micro_agent.loop.preparing import before, only_reads, prepared
-from micro_agent.loop.sampling import may_sample_again, repeatable, throws_away
+from micro_agent.loop.preparing import before, confirmation, only_reads, prepared
+from micro_agent.loop.sampling import may_sample_again, repeatable, throws_away, told_after_all
+from micro_agent.loop.steps import add_word, answering, has_word, observed, pause
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
-from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
-from micro_agent.run.sampling import take_sample, thrown_away
-from micro_agent.run.usage import add_call, add_step
+from micro_agent.run import CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
+from micro_agent.run.sampling import take_reply, thrown_away
+from micro_agent.run.usage import add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
 
@@ -45,7 +46,7 @@ class AgentLoop:
         run = self.run
         while run.status == "running":
             if thrown_away(run):
-                yield from self._again()
+                self._planned(None if self.limits.check(run, BeforePlan()) else (yield Plan(run)))
                 continue
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
             asks = asks_to_make(run, self.tools, self.outputs, self._forbids) if call is not None else None
@@ -61,27 +62,17 @@ class AgentLoop:
             elif call is not None:
                 yield from self._call(next(unanswered(run)))
             elif not self._told(self._verdict(BeforePlan())):
-                answer = yield Plan(run)
-                if isinstance(answer, LMCall):
-                    run.calls.append(answer)
-                    add_call(run.usage, answer)
-                elif isinstance(answer, Trimmed):
-                    self._step(CONTEXT_TRIMMED, answer.args, answer.text)
-                else:
-                    self._fail(answer)
+                self._planned((yield Plan(run)))
 
-    def _again(self) -> _Steps:
-        """Ask for another reply to the same request. Where none comes, the model is told of the one there is."""
-        fault, over = self.run.calls[-1].fault, self.limits.check(self.run, BeforePlan()) is not None
-        answer = None if over else (yield Plan(self.run))
+    def _planned(self, answer: Answer | None) -> None:
+        """What came of a request: a reply, in the place of one that was thrown away, or what it could not be."""
         if isinstance(answer, LMCall):
-            return take_sample(self.run, answer)
-        self.run.calls[-1].fault = None
-        if fault is not None:
-            self._take(fault)
+            take_reply(self.run, answer)
+        elif (step := told_after_all(self.run)) is not None:
+            self._take(step)
         if isinstance(answer, Trimmed):
-            self._step(CONTEXT_TRIMMED, answer.args, answer.text)
-        elif answer is not None:
+            add_word(self.run, CONTEXT_TRIMMED, answer.args, answer.text)
+        elif isinstance(answer, Failure):
             self._fail(answer)
 
     def _call(self, call: ToolCall) -> _Steps:
@@ -94,15 +85,15 @@ class AgentLoop:
             return self._stop(verdict)
         if isinstance(verdict, Violation):
             return self._refuse(ASKING["call_against_rule"], call, verdict.text)
-        if isinstance(verdict, Warn) and not self._has(WARNING, call.call_id):
-            self._step(WARNING, {}, verdict.text, call_id=call.call_id)
+        if isinstance(verdict, Warn) and not has_word(self.run, WARNING, call.call_id):
+            add_word(self.run, WARNING, {}, verdict.text, call_id=call.call_id)
         if (confirm := confirmation(self.run, ready)) is not None:
             answer = yield confirm
             self.run.confirmation = None
             if not isinstance(answer, Approval):
                 return self._fail(answer)
             if answer.word == "pause":
-                return self._pause(confirm.question)
+                return pause(self.run, confirm.question)
             if answer.word != "approve":
                 return self._observe(ready, refusal(answer))
         others = beside(ready, self.run, self.tools, self.limits, self._verdict)
@@ -114,9 +105,7 @@ class AgentLoop:
         return self._fail(answer)
 
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
-        step = self._made(ready.tool.name, ready.args, outcome.observation, ready.call_id, outcome.error)
-        step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
-        step.result, step.usage = outcome.result, outcome.usage
+        step = observed(self.run, ready, outcome)
         if step.ok or not throws_away(self.run, step, harmless=repeatable(ready)):
             self._take(step)
 
@@ -136,7 +125,7 @@ class AgentLoop:
         """Whether a rule had a word that was not said since the last reply; it is a step now, or the end as well."""
         if not isinstance(verdict, Stop | Hint | Warn | Violation) or said_already(self.run, verdict.text):
             return False
-        self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
+        add_word(self.run, marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
         if isinstance(verdict, Stop):
             self._stop(verdict)
         return True
@@ -159,7 +148,7 @@ class AgentLoop:
             if said.call is not None:
                 return None
         if isinstance(verdict, Warn):
-            self._step(WARNING, {}, verdict.text)
+            add_word(self.run, WARNING, {}, verdict.text)
         amended = [verdict.answer for verdict in verdicts if isinstance(verdict, Amend)]
         return finish(self.run, given, self.outputs.text, amended)
 
@@ -169,31 +158,9 @@ class AgentLoop:
     def _against(self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None) -> None:
         """Record what came to nothing, and end the run when the model has had its chances."""
         assert row.marker is not None, "the table says what to ask"
-        step = self._made(row.marker, args, observation, call_id, row.code)
+        step = answering(self.run, row.marker, args, observation, call_id, row.code)
         if not throws_away(self.run, step):
             self._take(step)
-
-    def _pause(self, question: dict[str, Any]) -> None:
-        ident, asked = question["call_id"], {"tool": question["tool"], "args": question["args"]}
-        if not self._has(CONFIRMATION_REQUIRED, ident):
-            self._step(CONFIRMATION_REQUIRED, asked, question["reason"], call_id=ident)
-        self.run.status, self.run.termination_reason = "confirmation_required", "confirmation_required"
-        self.run.confirmation = question
-
-    def _has(self, marker: str, call_id: str | None) -> bool:
-        return any(step.tool == marker and step.call_id == call_id for step in self.run.steps)
-
-    def _made(self, tool: str, args: dict[str, Any], seen: Any, call_id: str | None, error: str | None) -> Step:
-        """The step that answers the last reply, or one of its calls."""
-        call, ok = len(self.run.calls) - 1, error is None
-        return Step(tool=tool, args=args, observation=seen, call=call, call_id=call_id, ok=ok, error=error)
-
-    def _step(
-        self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None, ok: bool = True
-    ) -> None:
-        """Append a word of the loop; it belongs to the last reply if it is about one of its calls."""
-        call = len(self.run.calls) - 1 if call_id is not None else None
-        self.run.steps.append(Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok))
 
     def _stop(self, verdict: Stop) -> None:
         self._end("stopped", verdict.reason, {"code": verdict.reason, "message": verdict.text})

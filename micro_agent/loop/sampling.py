@@ -29,3 +29,11 @@ def throws_away(run: Run, step: Step, *, harmless: bool = True) -> bool:
 def repeatable(ready: Ready) -> bool:
     """Whether a call may be made again for another sample: it only reads, and nobody has to be asked."""
     return ready.tool.read_only and ready.tool.requires_confirmation is False
+
+
+def told_after_all(run: Run) -> Step | None:
+    """What the last reply came to, if it was thrown away and no other came: it is in force, and the model is told."""
+    fault = run.calls[-1].fault if run.calls else None
+    if fault is not None:
+        run.calls[-1].fault = None
+    return fault

@@ -16,12 +16,15 @@ def thrown_away(run: Run) -> int:
     return 0 if last is None or last.fault is None else len(last.samples) + 1
 
 
-def take_sample(run: Run, reply: LMCall) -> None:
-    """Put a reply in the place of the last one, which was thrown away, and count both."""
+def take_reply(run: Run, reply: LMCall) -> None:
+    """Add a reply, in the place of the last one if that was thrown away, and count what it took."""
+    if not thrown_away(run):
+        run.calls.append(reply)
+        return add_call(run.usage, reply)
     replaced = run.calls[-1]
     reply.samples = [*replaced.samples, replaced.model_copy(update={"samples": []})]
     run.calls[-1] = reply
-    count_sample(run, reply)
+    return count_sample(run, reply)
 
 
 def count_sample(run: Run, reply: LMCall) -> None:

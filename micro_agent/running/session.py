@@ -52,7 +52,6 @@ class Session:
     timeout_s: float = 120.0
     cancel: Cancel = field(default_factory=Cancel)
     _seen: tuple[int, int] = (0, 0)
-    _last: LMCall | None = None
     _started: bool = False
     _heard: AnswerFilter | None = None
     _approved: dict[str, Any] | None = None
@@ -62,7 +61,6 @@ class Session:
     def __post_init__(self) -> None:
         self._effects, self.at_once = self.loop.effects(), AtOnce(self.run)
         self._seen = len(self.run.calls), len(self.run.steps)
-        self._last = self.run.calls[-1] if self.run.calls else None
 
     @property
     def run(self) -> Run:
@@ -173,11 +171,9 @@ class Session:
         calls, steps = self._seen
         self._seen = len(self.run.calls), len(self.run.steps)
         if self.journal is not None:
-            if calls and self.run.calls[calls - 1] is not self._last:
-                self.journal.sampled(self.run.calls[calls - 1])
+            self.journal.sampled(self.run.calls[:calls][-1:])
             for call in self.run.calls[calls:]:
                 self.journal.replied(call)
-        self._last = self.run.calls[-1] if self.run.calls else None
         for step in self.run.steps[steps:]:
             if self.journal is not None:
                 self.journal.step(step)

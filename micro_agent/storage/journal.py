@@ -5,7 +5,7 @@ killed between any two lines of this file.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -48,6 +48,7 @@ class Journal:
         self._unsure = folded.unsure
         self._events = folded.events
         self._replies = len(folded.run.calls)
+        self._samples = len(folded.run.calls[-1].samples) if folded.run.calls else 0
         self._entry_synced = False
         self._must_last = False
         self._may_be_decided = False
@@ -110,13 +111,17 @@ class Journal:
     def replied(self, call: LMCall) -> None:
         """A reply of the model is in."""
         self._write("reply", index=self._replies, call=call)
+        self._samples = len(call.samples)
         self._replies += 1
         self._pending.moved_on()
 
-    def sampled(self, call: LMCall) -> None:
-        """A reply is in that takes the place of the last one."""
-        self._write("sampled", index=self._replies - 1, call=call)
-        self._pending.sampled(self._replies - 1)
+    def sampled(self, last: Sequence[LMCall]) -> None:
+        """The last reply, if there is one, may be another than the one that was written: it took its place."""
+        for call in last:
+            if len(call.samples) > self._samples:
+                self._write("sampled", index=self._replies - 1, call=call)
+                self._samples = len(call.samples)
+                self._pending.sampled(self._replies - 1)
 
     def step(self, step: Step) -> None:
         """A step is added to the run; of a tool: it is done."""
