@@ -15,7 +15,7 @@ from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
 from micro_agent.loop.preparing import before, confirmation, only_reads, prepared
-from micro_agent.loop.sampling import may_sample_again, repeatable, throws_away, told_after_all
+from micro_agent.loop.sampling import may_sample_again, more_wanted, repeatable, taken_as_it_is, throws_away
 from micro_agent.loop.steps import add_word, answering, has_word, observed, pause
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
@@ -23,7 +23,7 @@ from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
 from micro_agent.run import CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
-from micro_agent.run.sampling import take_reply, thrown_away
+from micro_agent.run.sampling import take_replies
 from micro_agent.run.usage import add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
@@ -45,11 +45,11 @@ class AgentLoop:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
         run = self.run
         while run.status == "running":
-            if thrown_away(run):
-                self._planned(None if self.limits.check(run, BeforePlan()) else (yield Plan(run)))
+            if (count := more_wanted(self)) > 0:
+                self._planned(None if self.limits.check(run, BeforePlan()) else (yield Plan(run, count=count)))
                 continue
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
-            asks = asks_to_make(run, self.tools, self.outputs, self._forbids) if call is not None else None
+            asks = asks_to_make(run, self.tools, self.outputs, self.forbids) if call is not None else None
             if call is not None and call.error is not None and (asks is None or may_sample_again(run)):
                 self._against(ASKING[reason := call.error["reason"]], {"reason": reason}, asked(run, call.error))
             elif call is not None and (given := given_in(call, self.outputs)) is not None:
@@ -65,10 +65,10 @@ class AgentLoop:
                 self._planned((yield Plan(run)))
 
     def _planned(self, answer: Answer | None) -> None:
-        """What came of a request: a reply, in the place of one that was thrown away, or what it could not be."""
+        """What came of a request; where it was no reply, one that was there before it is in force."""
         if isinstance(answer, LMCall):
-            take_reply(self.run, answer)
-        elif (step := told_after_all(self.run)) is not None:
+            take_replies(self.run, answer)
+        elif (step := taken_as_it_is(self)) is not None:
             self._take(step)
         if isinstance(answer, Trimmed):
             add_word(self.run, CONTEXT_TRIMMED, answer.args, answer.text)
@@ -106,6 +106,7 @@ class AgentLoop:
 
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
         step = observed(self.run, ready, outcome)
+        add_step(self.run.usage, step)
         if step.ok or not throws_away(self.run, step, harmless=repeatable(ready)):
             self._take(step)
 
@@ -113,12 +114,12 @@ class AgentLoop:
         """Append what the last reply came to, and do what follows from it."""
         self.run.steps.append(step)
         if step.is_tool:
-            add_step(self.run.usage, step)
             self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
         elif (verdict := stuck(self.run.steps)) is not None:
             self._stop(verdict)
 
-    def _forbids(self, ready: Ready) -> bool:
+    def forbids(self, ready: Ready) -> bool:
+        """Whether a rule refuses a call."""
         return isinstance(self._verdict(before(ready)), Violation)
 
     def _told(self, verdict: Verdict | None) -> bool:

@@ -1,6 +1,9 @@
-"""Whether a reply that came to nothing is thrown away and sampled again, unseen, before the model is told of it."""
+"""Which reply to a request is in force: one that came to nothing is replaced unseen, of several the best is taken."""
 
+from micro_agent.loop.judging import Loop, judged
 from micro_agent.run import Run, Step
+from micro_agent.run.sampling import most_samples, put, replies, thrown_away, under_way
+from micro_agent.sampling.choosing import best, wanted, why
 from micro_agent.tools import Ready
 
 _TOLD = frozenset({"CUT_OFF", "INTERRUPTED"})
@@ -10,8 +13,8 @@ _TOLD = frozenset({"CUT_OFF", "INTERRUPTED"})
 def may_sample_again(run: Run) -> bool:
     """Whether the last reply may be thrown away: nothing was done for it, and there were not too many before it."""
     latest = len(run.calls) - 1
-    tried = len(run.calls[latest].samples)
-    return tried < run.sampling.get("resamples", 0) and not any(step.call == latest for step in run.steps)
+    may = thrown_away(run) < run.sampling.get("resamples", 0)
+    return may and not any(step.call == latest for step in run.steps)
 
 
 def throws_away(run: Run, step: Step, *, harmless: bool = True) -> bool:
@@ -31,9 +34,31 @@ def repeatable(ready: Ready) -> bool:
     return ready.tool.read_only and ready.tool.requires_confirmation is False
 
 
-def told_after_all(run: Run) -> Step | None:
-    """What the last reply came to, if it was thrown away and no other came: it is in force, and the model is told."""
-    fault = run.calls[-1].fault if run.calls else None
+def more_wanted(loop: Loop) -> int:
+    """How many more replies to the last request are to be asked for; 0: the best of them is in force."""
+    run = loop.run
+    if not under_way(run):
+        return 0
+    most = most_samples(run)
+    return _taken_or_wanted(loop, most) if most > 1 else 1
+
+
+def taken_as_it_is(loop: Loop) -> Step | None:
+    """No other reply comes: the last one or the best is in force. Returns what it came to, if it was tried."""
+    run = loop.run
+    fault = run.calls[-1].fault if under_way(run) else None
     if fault is not None:
         run.calls[-1].fault = None
+    elif under_way(run):
+        _taken_or_wanted(loop, under_way(run))
     return fault
+
+
+def _taken_or_wanted(loop: Loop, most: int) -> int:
+    """Put the best of the replies in force and return 0; or how many more are to be asked for before that."""
+    order = replies(loop.run.calls[-1])
+    samples = [judged(loop, one) for one in order]
+    if (index := best(samples, most)) is None:
+        return wanted(samples, most)
+    put(loop.run, order, index).chosen = why(samples, index)
+    return 0

@@ -2,8 +2,9 @@
 """The planner: one `dspy.Predict`, in either mode, that is asked for one decision at a time."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import dspy
 
@@ -45,6 +46,7 @@ class Planner:
     price: Price | None = None
     system: str | None = None
     outputs: Outputs = PLAIN
+    _number: int = 0
     _tries: Tries = field(default_factory=Tries)
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -76,6 +78,12 @@ class Planner:
                 answer = self._adapted(run, error)
         return answer
 
+    def another(self, number: int) -> Self:
+        """Who asks for one more reply to the same request at the same time, with a seed of its own by ``number``."""
+        other = copy(self)
+        other._number, other._tries, other._adapter = number, copy(self._tries), copy(self._adapter)
+        return other
+
     def _asking(self) -> Asking:
         return Asking(self.lm, self._adapter, self._window, self._held(), self._context, self._cost)
 
@@ -102,7 +110,7 @@ class Planner:
 
     def _inputs(self, run: Run) -> dict[str, Any]:
         window, held = self._window, self._held()
-        self._changed = window.bounded(self._tries.settings(run, held, room=window.room), held)
+        self._changed = window.bounded(self._tries.settings(run, held, room=window.room, number=self._number), held)
         return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
                 "signature": self._signature, "config": dict(self._changed)}  # fmt: skip
 

@@ -1,21 +1,34 @@
-"""The replies on record that were thrown away, in the order in which a replay comes to them."""
+"""The replies on record that are not in force, in the order in which a replay comes to them."""
 
+from micro_agent.replay.comparing import diverged
 from micro_agent.run import LMCall, Run, Step
-from micro_agent.run.sampling import thrown_away
+from micro_agent.run.sampling import replies, under_way
 
 
-def recorded_reply(record: Run, run: Run) -> tuple[int, LMCall | None]:
-    """The reply on record that comes next in ``run``, with its number; ``None``: there is none."""
-    tried = thrown_away(run)
-    number = len(run.calls) - (tried > 0)
-    found = record.calls[number] if number < len(record.calls) else None
-    replies = [] if found is None else [*found.samples, found]
-    return number, replies[tried] if tried < len(replies) else None
+def recorded_replies(record: Run, run: Run) -> tuple[int, list[LMCall]]:
+    """The replies on record from the next one on, to the request of ``run`` under way, and the number of that."""
+    there = under_way(run)
+    number = len(run.calls) - (there > 0)
+    return number, replies(record.calls[number])[there:] if number < len(record.calls) else []
 
 
 def fault_on_record(record: Run, run: Run) -> Step | None:
     """What the last reply of ``run`` came to, if it was thrown away on record."""
+    there = _there(record, run)
+    return None if there is None else there.fault
+
+
+def compare_choice(record: Run, run: Run) -> None:
+    """Raises `Diverged` where the last reply of ``run`` is in force and was neither that nor tried on record."""
+    there = _there(record, run)
+    if there is not None and there.fault is None and there is not (chosen := record.calls[len(run.calls) - 1]):
+        raise diverged("decision", f"reply {len(run.calls)}, of several", chosen.chosen, run.calls[-1].chosen)
+
+
+def _there(record: Run, run: Run) -> LMCall | None:
+    """The last reply of ``run``, as it is on record."""
     if not run.calls or len(run.calls) > len(record.calls):
         return None
-    samples, tried = record.calls[len(run.calls) - 1].samples, len(run.calls[-1].samples)
-    return samples[tried].fault if tried < len(samples) else None
+    at = replies(run.calls[-1]).index(run.calls[-1])
+    on_record = replies(record.calls[len(run.calls) - 1])
+    return on_record[at] if at < len(on_record) else None

@@ -1,41 +1,68 @@
-"""Replies that are thrown away and sampled again, from the same request, before the model is told what is wrong.
+"""Several replies to one request, of which one is in force: the others stand in its record and not in the context.
 
-A model that is shown its own mistake repeats it more often than one that never sees it. So what it was would fill the
-context and mislead; it stands in the record alone, in the reply that took its place.
+A reply that comes to nothing is replaced by another before the model is told what was wrong: a model that is shown its
+own mistake repeats it more often than one that never sees it. With ``samples`` above 1, several replies are asked for
+in any case, and the best of them is chosen (self-consistency: Wang et al. 2022, arXiv 2203.11171).
 """
 
 from collections.abc import Iterator
 
 from micro_agent.run import LMCall, Run
-from micro_agent.run.usage import add_call, add_step
+from micro_agent.run.usage import add_call
 
 
-def thrown_away(run: Run) -> int:
-    """How many replies to the request under way were thrown away so far; 0 where the last reply is in force."""
-    last = run.calls[-1] if run.calls else None
-    return 0 if last is None or last.fault is None else len(last.samples) + 1
-
-
-def take_reply(run: Run, reply: LMCall) -> None:
-    """Add a reply, in the place of the last one if that was thrown away, and count what it took."""
-    if not thrown_away(run):
-        run.calls.append(reply)
-        return add_call(run.usage, reply)
-    replaced = run.calls[-1]
-    reply.samples = [*replaced.samples, replaced.model_copy(update={"samples": []})]
-    run.calls[-1] = reply
-    return count_sample(run, reply)
-
-
-def count_sample(run: Run, reply: LMCall) -> None:
-    """Count a reply that took the place of another one, and what came of that."""
-    add_call(run.usage, reply)
-    if (fault := reply.samples[-1].fault) is not None:
-        add_step(run.usage, fault)
+def replies(call: LMCall) -> list[LMCall]:
+    """All replies to the request of a call, itself among them, in the order in which they came."""
+    at = len(call.samples) if call.chosen is None else call.chosen["index"]
+    return [*call.samples[:at], call, *call.samples[at:]]
 
 
 def requests(run: Run) -> Iterator[LMCall]:
-    """Every request to the model, those whose replies were thrown away included, in order."""
+    """Every reply of the model, those that are not in force included, in order."""
     for call in run.calls:
-        yield from call.samples
-        yield call
+        yield from replies(call)
+
+
+def most_samples(run: Run) -> int:
+    """How many replies to one request are asked for before one is chosen; 1: the first is taken."""
+    return run.sampling.get("samples", 1)
+
+
+def under_way(run: Run) -> int:
+    """How many replies there are to a request of which none is in force yet; 0 where the last one is."""
+    last = run.calls[-1] if run.calls else None
+    if last is None or (last.fault is None and _is_chosen(run, last)):
+        return 0
+    return len(last.samples) + 1
+
+
+def thrown_away(run: Run) -> int:
+    """How many replies to the last request came to nothing, and were thrown away for it."""
+    return sum(one.fault is not None for one in replies(run.calls[-1])) if run.calls else 0
+
+
+def take_replies(run: Run, came: LMCall) -> None:
+    """Add a reply and those beside it, each in the place of the last one where that is not in force, and count them."""
+    for reply in replies(came):
+        if under_way(run):
+            put(run, [*replies(run.calls[-1]), reply])
+        else:
+            run.calls.append(reply.model_copy(update={"samples": []}))
+        add_call(run.usage, reply)
+
+
+def put(run: Run, order: list[LMCall], index: int = -1) -> LMCall:
+    """Put one of these replies in the place of the last one, the others with it. Returns it."""
+    others = [one.model_copy(update={"samples": [], "chosen": None}) for one in order]
+    reply = others.pop(index)
+    reply.samples = others
+    run.calls[-1] = reply
+    return reply
+
+
+def _is_chosen(run: Run, last: LMCall) -> bool:
+    """Whether the last reply is the one of its request: the only one, chosen, or one that came to something."""
+    if most_samples(run) < 2 or last.chosen is not None:
+        return True
+    latest = len(run.calls) - 1
+    return any(step.call == latest for step in reversed(run.steps))

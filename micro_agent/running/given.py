@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.identity import Wanted, WantedFinish
 from micro_agent.models.naming import lm_named
-from micro_agent.models.settings import Settings
+from micro_agent.models.settings import MOST_SAMPLES, Settings
 from micro_agent.rules import Rule, default_rules
 from micro_agent.rules.limits import Limits
 from micro_agent.running.confirming import Confirmation
@@ -45,6 +45,15 @@ def finish(given: WantedFinish, settings: Settings, *, typed: bool) -> WantedFin
     """How runs finish; ``auto`` leaves it to the settings, which are about answers of one text."""
     found = _one_of("finish", given, get_args(WantedFinish))
     return settings.micro_agent_finish if found == "auto" and not typed else found
+
+
+def samples(given: int | None, settings: Settings) -> int:
+    """How many replies to one request are asked for: those of the settings for ``None``."""
+    if given is None:
+        return settings.samples
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_SAMPLES:
+        raise _refused("samples", given, f"a whole number from 1 to {MOST_SAMPLES}")
+    return given
 
 
 def confirm(given: Confirmation) -> Confirmation:

@@ -12,9 +12,8 @@ from typing import Any, cast
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.files.jsonl import Line, open_file, read_lines, storage_error
 from micro_agent.files.masking import Mask
-from micro_agent.run import LMCall, Run, Step
+from micro_agent.run import LMCall, Run, Step, Usage
 from micro_agent.run.questions import QuestionChanged, verified
-from micro_agent.run.sampling import count_sample
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.storage.decisions import Decision, decision_of
 
@@ -181,8 +180,8 @@ def _apply(folded: Folded, event: dict[str, Any]) -> None:
             pending.moved_on()
         case "sampled":
             _fill(folded, event["index"] + 1)
-            run.calls[event["index"]] = call = LMCall.model_validate(event["call"])
-            count_sample(run, call)
+            run.calls[event["index"]] = LMCall.model_validate(event["call"])
+            run.usage = Usage.model_validate(event["usage"])
             pending.sampled(event["index"])
         case "step":
             step = Step.model_validate(event["step"])

@@ -5,7 +5,7 @@ killed between any two lines of this file.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -48,7 +48,7 @@ class Journal:
         self._unsure = folded.unsure
         self._events = folded.events
         self._replies = len(folded.run.calls)
-        self._samples = len(folded.run.calls[-1].samples) if folded.run.calls else 0
+        self._place = _place(folded.run.calls[-1]) if folded.run.calls else None
         self._entry_synced = False
         self._must_last = False
         self._may_be_decided = False
@@ -111,17 +111,16 @@ class Journal:
     def replied(self, call: LMCall) -> None:
         """A reply of the model is in."""
         self._write("reply", index=self._replies, call=call)
-        self._samples = len(call.samples)
+        self._place = _place(call)
         self._replies += 1
         self._pending.moved_on()
 
-    def sampled(self, last: Sequence[LMCall]) -> None:
-        """The last reply, if there is one, may be another than the one that was written: it took its place."""
-        for call in last:
-            if len(call.samples) > self._samples:
-                self._write("sampled", index=self._replies - 1, call=call)
-                self._samples = len(call.samples)
-                self._pending.sampled(self._replies - 1)
+    def sampled(self, run: Run, written: int) -> None:
+        """Another reply may have taken the place of the last of so many that are written."""
+        if written and (now := _place(call := run.calls[written - 1])) != self._place:
+            self._write("sampled", index=written - 1, call=call, usage=run.usage)
+            self._place = now
+            self._pending.sampled(written - 1)
 
     def step(self, step: Step) -> None:
         """A step is added to the run; of a tool: it is done."""
@@ -248,3 +247,8 @@ class Journal:
     def _check_open(self) -> None:
         if self._descriptor < 0:
             raise StorageError(f"the journal of run {self.run.id} is closed: resume the run to go on with it")
+
+
+def _place(call: LMCall) -> tuple[int, object]:
+    """What tells the reply in force from others to its request."""
+    return len(call.samples), call.chosen
