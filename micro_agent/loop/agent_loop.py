@@ -67,13 +67,14 @@ class AgentLoop:
     def _planned(self, answer: Answer | None) -> None:
         """What came of a request; where it was no reply, one that was there before it is in force."""
         if isinstance(answer, LMCall):
-            take_replies(self.run, answer)
-        elif (step := taken_as_it_is(self)) is not None:
+            return take_replies(self.run, answer)
+        if (step := taken_as_it_is(self)) is not None:
             self._take(step)
         if isinstance(answer, Trimmed):
             add_word(self.run, CONTEXT_TRIMMED, answer.args, answer.text)
-        elif isinstance(answer, Failure):
+        elif answer is not None:
             self._fail(answer)
+        return None
 
     def _call(self, call: ToolCall) -> _Steps:
         told = not_submitted(self.outputs, call, native=self.run.mode != "json")
@@ -135,7 +136,8 @@ class AgentLoop:
         return next(iter(verdicts_of(self.rules, self.run, event)), None)
 
     def _finish(self, given: Given) -> _Steps:
-        verdicts = verdicts_of(self.rules, self.run, BeforeFinish(given.text, frozenset(self.tools), given.outputs))
+        event = BeforeFinish(given.text, frozenset(self.tools), given.outputs, only_reads(self.tools))
+        verdicts = verdicts_of(self.rules, self.run, event)
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
             told = {**given.told, **({"wants": verdict.wants} if verdict.wants else {})}

@@ -1,7 +1,7 @@
 """Which reply to a request is in force: one that came to nothing is replaced unseen, of several the best is taken."""
 
-from micro_agent.loop.judging import Loop, judged
-from micro_agent.run import Run, Step
+from micro_agent.loop.judging import Loop, has_effects, judged
+from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.sampling import most_samples, put, replies, thrown_away, under_way
 from micro_agent.sampling.choosing import best, wanted, why
 from micro_agent.tools import Ready
@@ -25,7 +25,7 @@ def throws_away(run: Run, step: Step, *, harmless: bool = True) -> bool:
     several = step.is_tool and len((run.calls[-1].decision or {}).get("tool_calls", ())) > 1
     if not harmless or several or step.error in _TOLD or not may_sample_again(run):
         return False
-    run.calls[-1].fault = step
+    run.calls[-1].fault, run.calls[-1].open = step, True
     return True
 
 
@@ -35,30 +35,41 @@ def repeatable(ready: Ready) -> bool:
 
 
 def more_wanted(loop: Loop) -> int:
-    """How many more replies to the last request are to be asked for; 0: the best of them is in force."""
+    """How many more replies to the last request are to be asked for; 0: the best of them is the last reply now."""
     run = loop.run
-    if not under_way(run):
+    last, most = run.calls[-1] if run.calls else None, most_samples(run)
+    if last is None or not (last.open or _is_new(run, last)):
         return 0
-    most = most_samples(run)
-    return _taken_or_wanted(loop, most) if most > 1 else 1
+    if most < 2 and not last.open and not last.samples and not has_effects(loop, last):
+        return 0
+    return _best_or_wanted(loop, most, run.sampling.get("resamples", 0))
 
 
 def taken_as_it_is(loop: Loop) -> Step | None:
     """No other reply comes: the last one or the best is in force. Returns what it came to, if it was tried."""
-    run = loop.run
-    fault = run.calls[-1].fault if under_way(run) else None
+    there = under_way(loop.run)
+    fault = loop.run.calls[-1].fault if there else None
     if fault is not None:
-        run.calls[-1].fault = None
-    elif under_way(run):
-        _taken_or_wanted(loop, under_way(run))
+        loop.run.calls[-1].fault, loop.run.calls[-1].open = None, False
+    elif there:
+        _best_or_wanted(loop, there, 0)
     return fault
 
 
-def _taken_or_wanted(loop: Loop, most: int) -> int:
+def _best_or_wanted(loop: Loop, most: int, extra: int) -> int:
     """Put the best of the replies in force and return 0; or how many more are to be asked for before that."""
     order = replies(loop.run.calls[-1])
     samples = [judged(loop, one) for one in order]
-    if (index := best(samples, most)) is None:
+    index = best(samples, most, extra)
+    if index is None:
+        loop.run.calls[-1].open = True
         return wanted(samples, most)
-    put(loop.run, order, index).chosen = why(samples, index)
+    if len(samples) > 1:
+        put(loop.run, order, index).chosen = why(samples, index)
     return 0
+
+
+def _is_new(run: Run, last: LMCall) -> bool:
+    """Whether nothing came of a reply yet, and it was not chosen."""
+    latest = len(run.calls) - 1
+    return last.chosen is None and not any(step.call == latest for step in reversed(run.steps))

@@ -17,7 +17,7 @@ HOTTER = 0.3
 """Added to the temperature for each time that the same came again, up to `HOTTEST`."""
 HOTTEST = 1.0
 VARIED = 0.7
-"""The least temperature of further samples: at a lower one they would say the same as the first."""
+"""The temperature of further samples, unless that of the run is higher: at a lower one they say the same."""
 LONGER = 4
 """So many times its length is the most that a reply gets after it was cut off."""
 LONGER_UNKNOWN = 2
@@ -65,8 +65,9 @@ def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int, number:
     changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + sum(1 for _ in requests(run)) + failed + number}
     temperature: float | None = held.get("temperature")
     if temperature is not None and temperature < HOTTEST:
-        least = VARIED if most_samples(run) > 1 and others else 0.0
-        changed["temperature"] = min(HOTTEST, round(max(least, temperature + HOTTER * again), 2))
+        most = max(VARIED, temperature) if others else HOTTEST
+        warmer = most if most_samples(run) > 1 and others else temperature + HOTTER * again
+        changed["temperature"] = min(most, round(warmer, 2))
     return changed
 
 

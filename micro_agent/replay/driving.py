@@ -123,8 +123,9 @@ class Replay:
             self._compare_reply(answer, recorded, step)
             self._compare_fault()
             for other in there[1:count]:  # the request is the same
-                answer.samples += [self._planner.answered(self._run, other)]
-                self.notes += compare_reading(number + 1, other, answer.samples[-1])
+                if isinstance(today := self._planner.answered(self._run, other), LMCall):
+                    answer.samples.append(today)
+                    self.notes += compare_reading(number + 1, other, today)
         return answer
 
     def _compare_fault(self) -> None:

@@ -86,6 +86,7 @@ class LMCall(_Data):
     comes before the messages; ``tokens``: its size, as estimated; ``steps``: so many there were when it was sent."""
     samples: list["LMCall"] = Field(default_factory=list["LMCall"])  # other replies to the same request, not in force
     fault: Step | None = None  # of one that was thrown away: what the model would have been told
+    open: bool = False  # whether another reply to the same request is asked for before one is in force
     chosen: dict[str, Any] | None = None  # of several: its ``index`` among all, and why, see `choosing.why`
 
 

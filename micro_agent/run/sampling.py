@@ -13,7 +13,7 @@ from micro_agent.run.usage import add_call
 
 def replies(call: LMCall) -> list[LMCall]:
     """All replies to the request of a call, itself among them, in the order in which they came."""
-    at = len(call.samples) if call.chosen is None else call.chosen["index"]
+    at = call.chosen["index"] if call.chosen else len(call.samples)
     return [*call.samples[:at], call, *call.samples[at:]]
 
 
@@ -31,9 +31,7 @@ def most_samples(run: Run) -> int:
 def under_way(run: Run) -> int:
     """How many replies there are to a request of which none is in force yet; 0 where the last one is."""
     last = run.calls[-1] if run.calls else None
-    if last is None or (last.fault is None and _is_chosen(run, last)):
-        return 0
-    return len(last.samples) + 1
+    return len(last.samples) + 1 if last is not None and last.open else 0
 
 
 def thrown_away(run: Run) -> int:
@@ -42,27 +40,19 @@ def thrown_away(run: Run) -> int:
 
 
 def take_replies(run: Run, came: LMCall) -> None:
-    """Add a reply and those beside it, each in the place of the last one where that is not in force, and count them."""
-    for reply in replies(came):
-        if under_way(run):
-            put(run, [*replies(run.calls[-1]), reply])
-        else:
-            run.calls.append(reply.model_copy(update={"samples": []}))
+    """Add a reply, or it and those beside it in the place of the last one where that is not in force. Count them."""
+    for reply in (new := replies(came)):
         add_call(run.usage, reply)
+    if under_way(run):
+        put(run, [*replies(run.calls[-1]), *new])
+    else:
+        run.calls.append(came)
 
 
 def put(run: Run, order: list[LMCall], index: int = -1) -> LMCall:
     """Put one of these replies in the place of the last one, the others with it. Returns it."""
-    others = [one.model_copy(update={"samples": [], "chosen": None}) for one in order]
+    others = [one.model_copy(update={"samples": [], "chosen": None, "open": False}) for one in order]
     reply = others.pop(index)
     reply.samples = others
     run.calls[-1] = reply
     return reply
-
-
-def _is_chosen(run: Run, last: LMCall) -> bool:
-    """Whether the last reply is the one of its request: the only one, chosen, or one that came to something."""
-    if most_samples(run) < 2 or last.chosen is not None:
-        return True
-    latest = len(run.calls) - 1
-    return any(step.call == latest for step in reversed(run.steps))

@@ -47,7 +47,7 @@ def finish(given: WantedFinish, settings: Settings, *, typed: bool) -> WantedFin
     return settings.micro_agent_finish if found == "auto" and not typed else found
 
 
-def samples(given: int | None, settings: Settings) -> int:
+def samples(given: Any, settings: Settings) -> int:
     """How many replies to one request are asked for: those of the settings for ``None``."""
     if given is None:
         return settings.samples
