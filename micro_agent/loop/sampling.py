@@ -40,9 +40,10 @@ def more_wanted(loop: Loop) -> int:
     last, most = run.calls[-1] if run.calls else None, most_samples(run)
     if last is None or not (last.open or _is_new(run, last)):
         return 0
-    if most < 2 and not last.open and not last.samples and not has_effects(loop, last):
-        return 0
-    return _best_or_wanted(loop, most, run.sampling.get("resamples", 0))
+    extra = run.sampling.get("resamples", 0)
+    if most < 2 and not last.samples and not last.open and not (extra and has_effects(loop, last)):
+        return 0  # the one reply that was asked for
+    return _best_or_wanted(loop, most, extra)
 
 
 def taken_as_it_is(loop: Loop) -> Step | None:
