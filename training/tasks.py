@@ -1,0 +1,266 @@
+"""Tasks: a question, the calls that answer it, the world that they need, and the answer. All of it is invented.
+
+One in eight names and one in eight phrasings are held out: a task is made of those alone, or of none of them.
+"""
+
+import tomllib
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from micro_agent.models.tiny.toolset import FACTORS, World
+from micro_agent.tools.expression import calculate
+
+HERE = Path(__file__).parent
+HELD = 8
+"""One in so many."""
+NO_TOOL = "I have no tool for that."
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((HERE / name).read_text("utf-8"))
+
+
+ASKED, WORDS, TALK = _read("phrasings.toml"), _read("words.toml"), _read("small_talk.toml")
+Call = tuple[str, dict[str, Any]]
+
+
+@dataclass
+class Task:
+    """What is asked and what is right."""
+
+    kind: str
+    question: str
+    answer: str
+    calls: list[Call] = field(default_factory=list[Call])
+    world: World = field(default_factory=lambda: World({}, {}, {}, {}, {}, {}))
+
+    @property
+    def needs(self) -> set[str]:
+        """The tools that it takes."""
+        return {name for name, _ in self.calls}
+
+
+@dataclass
+class Invention:
+    """Where the words and numbers of a task come from."""
+
+    random: Random
+    held: bool
+
+    def one_of(self, choices: Sequence[Any]) -> Any:
+        """Any of them."""
+        return choices[int(self.random.random() * len(choices))]
+
+    def name(self, kind: str, *, capital: bool = False) -> str:
+        """A real word of a kind, or one made of syllables."""
+        while True:
+            found = self.one_of(WORDS[kind]) if self.random.random() < 0.5 else self._syllables()
+            if (zlib.crc32(found.casefold().encode()) % HELD == 0) == self.held:
+                return found.capitalize() if capital else found
+
+    def _syllables(self) -> str:
+        parts = [self.one_of(WORDS["syllables"]) for _ in range(self.one_of((2, 2, 2, 3)))]
+        return "".join(parts) + self.one_of(WORDS["codas"])
+
+    def product(self) -> str:
+        """What is sold."""
+        return self.name("products")
+
+    def person(self) -> str:
+        """Who is asked about."""
+        return self.name("people", capital=True)
+
+    def city(self) -> str:
+        """Where."""
+        return self.name("cities", capital=True)
+
+    def number(self, most: int = 999) -> int:
+        """A number of one to three digits."""
+        return self.random.randint(2, min(most, self.one_of((20, 99, 99, 999))))
+
+    def time(self) -> str:
+        """A time of the day."""
+        return f"{self.random.randint(0, 23):02d}:{self.random.randint(0, 59):02d}"
+
+    def text(self) -> str:
+        """What a message or note says."""
+        thing = self.one_of(("the bus", "the train", "the meeting", "the report", f"the {self.product()}", self.person()))
+        state = self.one_of(("late", "ready", "here", "over", "early", "lost", "at home"))
+        return self.one_of(
+            (f"{thing} is {state}", f"{thing} is {state}", f"call {self.person()}", f"we need {self.number(99)} {self.product()}",
+             f"bring the {self.product()}", f"I am in {self.city()}")
+        )  # fmt: skip
+
+    def ask(self, kind: str, **words: Any) -> str:
+        """A question in one of the phrasings of a kind."""
+        listed = [text for at, text in enumerate(ASKED[kind]) if (at % HELD == HELD - 1) == self.held]
+        asked = self.one_of(listed).format(**words)
+        if self.random.random() < 0.1:
+            asked = asked.rstrip(".?")
+        if self.random.random() < 0.1:
+            asked = asked[0].lower() + asked[1:] if asked[1:2].islower() and not asked.startswith(tuple(map(str, words.values()))) else asked
+        return self.one_of(ASKED["openings"]) + asked + (self.one_of(ASKED["closings"]) if asked.endswith((".", "?")) else "")
+
+
+def _computed(expression: str) -> Any:
+    return calculate(expression)[0]
+
+
+def _sums(kind: str) -> Callable[[Invention], Task]:
+    forms = {
+        "sum": "{a}+{b}", "difference": "{a}-{b}", "times": "{a}*{k}", "percent": "{a}*{k}/100", "boxes": "{a}*{k}",
+        "left": "{a}-{b}", "both": "{a}+{b}",
+    }  # fmt: skip
+
+    def make(new: Invention) -> Task:
+        a, b = sorted((new.number(), new.number()), reverse=True)
+        if kind in ("sum", "both") and new.random.random() < 0.5:
+            a, b = b, a
+        numbers = {"a": a, "b": b, "k": new.random.randint(2, 30)}
+        question = new.ask(kind, product=new.product(), person=new.person(), other=new.person(), **numbers)
+        expression = forms[kind].format(**numbers)
+        return Task(kind, question, f"The result is {_computed(expression)}.", [("calculator", {"expression": expression})])
+
+    return make
+
+
+def _price(new: Invention) -> Task:
+    product, price = new.product(), new.number()
+    world = World({product: price}, {}, {}, {}, {}, {})
+    return Task("price", new.ask("price", product=product), f"The price of {product} is {price}.", [("price", {"product": product})], world)
+
+
+def _stock(new: Invention) -> Task:
+    product, pieces = new.product(), new.number()
+    world = World({}, {product: pieces}, {}, {}, {}, {})
+    return Task("stock", new.ask("stock", product=product), f"There are {pieces} pieces of {product}.", [("stock", {"product": product})], world)
+
+
+def _weather(new: Invention) -> Task:
+    city, sky, degrees = new.city(), new.one_of(WORDS["skies"]), new.random.randint(-9, 35)
+    world = World({}, {}, {city: (sky, degrees)}, {}, {}, {})
+    return Task("weather", new.ask("weather", city=city), f"In {city} there is {sky} at {degrees} degrees.", [("weather", {"city": city})], world)
+
+
+def _age(new: Invention) -> Task:
+    person, age = new.person(), new.random.randint(3, 99)
+    world = World({}, {}, {}, {person: age}, {}, {})
+    return Task("age", new.ask("age", person=person), f"{person} is {age} years old.", [("age", {"person": person})], world)
+
+
+def _phone(new: Invention) -> Task:
+    person, number = new.person(), f"0{new.random.randint(100, 999)} {new.random.randint(1000, 9999)}"
+    world = World({}, {}, {}, {}, {person: number}, {})
+    return Task("phone", new.ask("phone", person=person), f"The number of {person} is {number}.", [("phone", {"person": person})], world)
+
+
+def _notes(new: Invention) -> Task:
+    topic, text = new.name("topics"), new.text()
+    world = World({}, {}, {}, {}, {}, {topic: text})
+    return Task("notes", new.ask("notes", topic=topic), f"The note says: {text}", [("notes", {"topic": topic})], world)
+
+
+def _convert(new: Invention) -> Task:
+    (unit, to), value = new.one_of(sorted(FACTORS)), new.random.randint(2, 99)
+    result = value * FACTORS[unit, to]
+    args = {"value": value, "unit": unit, "to": to}
+    return Task("convert", new.ask("convert", **args), f"{value} {unit} are {result} {to}.", [("convert", args)])
+
+
+def _order(new: Invention) -> Task:
+    product, pieces = new.product(), new.random.randint(2, 99)
+    world = World({product: new.number()}, {}, {}, {}, {}, {})
+    args = {"product": product, "pieces": pieces}
+    return Task("order", new.ask("order", **args), f"I ordered {pieces} {product}.", [("order", args)], world)
+
+
+def _send(new: Invention) -> Task:
+    person, text = new.person(), new.text()
+    world = World({}, {}, {}, {}, {person: "0100 1000"}, {})
+    args = {"person": person, "text": text}
+    return Task("send", new.ask("send", **args), f"I told {person}: {text}", [("send", args)], world)
+
+
+def _remind(new: Invention) -> Task:
+    args = {"time": new.time(), "text": new.text()}
+    return Task("remind", new.ask("remind", **args), f"I set a reminder for {args['time']}.", [("remind", args)])
+
+
+def _now(new: Invention) -> Task:
+    city = new.one_of([city for at, city in enumerate(WORDS["zones"]) if not (at % HELD == HELD - 1 and new.held)])
+    zone = WORDS["zones"][city]
+    return Task("now", new.ask("now", city=city), "It is {time} on {weekday}, {date}.", [("now", {"timezone": zone})])
+
+
+def _total(new: Invention) -> Task:
+    product, price, k = new.product(), new.number(99), new.random.randint(2, 60)
+    world = World({product: price}, {}, {}, {}, {}, {})
+    calls = [("price", {"product": product}), ("calculator", {"expression": f"{k}*{price}"})]
+    return Task("total", new.ask("total", product=product, k=k), f"{k} {product} cost {k * price}.", calls, world)
+
+
+def _worth(new: Invention) -> Task:
+    product, price, pieces = new.product(), new.number(99), new.random.randint(2, 99)
+    world = World({product: price}, {product: pieces}, {}, {}, {}, {})
+    calls = [("stock", {"product": product}), ("price", {"product": product}), ("calculator", {"expression": f"{pieces}*{price}"})]
+    return Task("worth", new.ask("worth", product=product), f"The {product} are worth {pieces * price}.", calls, world)
+
+
+def _older(new: Invention) -> Task:
+    person, other = new.person(), new.person()
+    old, young = new.random.randint(41, 99), new.random.randint(3, 40)
+    world = World({}, {}, {}, {person: old, other: young}, {}, {})
+    calls = [("age", {"person": person}), ("age", {"person": other}), ("calculator", {"expression": f"{old}-{young}"})]
+    return Task("older", new.ask("older", person=person, other=other), f"{person} is {old - young} years older than {other}.", calls, world)
+
+
+def _tellprice(new: Invention) -> Task:
+    person, product, price = new.person(), new.product(), new.number()
+    world = World({product: price}, {}, {}, {}, {person: "0100 1000"}, {})
+    text = f"{product} costs {price}"
+    calls = [("price", {"product": product}), ("send", {"person": person, "text": text})]
+    return Task("tellprice", new.ask("tellprice", person=person, product=product), f"I told {person}: {text}", calls, world)
+
+
+def _absent(new: Invention) -> Task:
+    """What is asked about is in no world."""
+    task = new.one_of((_price, _stock, _weather, _age, _phone, _notes))(new)
+    (name,) = task.calls[0][1].values()
+    return Task("absent", task.question, f"I could not find {name}.", task.calls)
+
+
+def _talk(new: Invention) -> Task:
+    said: Mapping[str, str] = TALK["said"]
+    listed = [asked for at, asked in enumerate(said) if not (at % HELD == HELD - 1 and not new.held)]
+    asked = new.one_of(listed)
+    return Task("talk", asked, said[asked])
+
+
+def _beyond(new: Invention) -> Task:
+    listed, things = ([one for at, one in enumerate(TALK["beyond"][name]) if (at % HELD == HELD - 1) == new.held] for name in ("asks", "things"))
+    x, y = (new.one_of(things) if new.random.random() < 0.6 else new.name("topics") for _ in range(2))
+    return Task("beyond", new.one_of(listed).format(x=x, y=y, n=new.random.randint(1500, 2030)), TALK["beyond"]["answer"])
+
+
+KINDS: dict[str, tuple[float, Callable[[Invention], Task]]] = {
+    **{kind: (3.0, _sums(kind)) for kind in ("sum", "difference", "times", "percent", "boxes", "left", "both")},
+    "price": (6, _price), "stock": (6, _stock), "weather": (6, _weather), "age": (5, _age), "phone": (6, _phone), "notes": (6, _notes),
+    "convert": (5, _convert), "order": (6, _order), "send": (7, _send), "remind": (6, _remind), "now": (3, _now), "total": (7, _total),
+    "worth": (4, _worth), "older": (4, _older), "tellprice": (5, _tellprice), "absent": (4, _absent), "talk": (3, _talk), "beyond": (5, _beyond),
+}  # fmt: skip
+"""Each kind with how often it is asked."""
+
+
+def task(random: Random, *, held: bool = False, kind: str | None = None) -> Task:
+    """A task of that kind, or of any."""
+    kind = kind or random.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
+    return KINDS[kind][1](Invention(random, held))
+
+
+def without_tool(task: Task) -> Task:
+    """The same where a tool for it is not offered."""
+    return Task("toolless", task.question, NO_TOOL)
