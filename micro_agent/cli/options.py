@@ -63,7 +63,7 @@ Confirmations = Annotated[
     Approve | None,
     option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [ask on a terminal, else pause]."),
 ]
-Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm or mock.")]
+Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm, tiny or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="Model name.")]
 BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="URL of the server.")]
 

@@ -16,7 +16,7 @@ import numpy as np
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.tiny.network import Floats, Network, Seen, Shape
 from micro_agent.models.tiny.sampling import Sampling, drawn
-from micro_agent.models.tiny.tokenizer import END, Part, Tokenizer
+from micro_agent.models.tiny.tokenizer import CALL, END, Part, Tokenizer
 
 Piece = Callable[[str], object]
 
@@ -27,6 +27,7 @@ class Text:
 
     text: str
     finish: Literal["stop", "length"]
+    prompt_tokens: int
     tokens: int
 
 
@@ -35,6 +36,7 @@ class PromptTooLong(ValueError):
 
     def __init__(self, tokens: int, context: int) -> None:
         super().__init__(f"a prompt of {tokens} tokens does not fit into a context of {context}")
+        self.tokens, self.context = tokens, context
 
 
 class TinyModel:
@@ -58,7 +60,7 @@ class TinyModel:
             n: How many replies.
             begin: The tokens that every reply begins with.
             never: Tokens that no reply contains.
-            on_text: Gets the text of the first reply as it is written.
+            on_text: Gets the text of the first reply as it is written, up to a call.
 
         Raises:
             PromptTooLong: There is no room for a reply.
@@ -68,13 +70,12 @@ class TinyModel:
             raise PromptTooLong(len(tokens), self.shape.context)
         with self._lock:
             seen, logits = self._computed(tokens)
-            length = len(tokens)
             found: list[Text] = []
             for number in range(n):
                 one = how if how.seed is None else _seeded(how, how.seed + number)
                 reply = _Reply(self, one, begin, never, on_text if number == 0 else None)
                 found.append(reply.written(seen, logits))
-                del seen.tokens[length:]
+                del seen.tokens[len(tokens) :]
         return found
 
     def _computed(self, tokens: list[int]) -> tuple[Seen, Floats]:
@@ -101,23 +102,20 @@ class _Reply:
         self._random = np.random.default_rng(how.seed)
         self._reader = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = max((len(stop) for stop in how.stop), default=1) - 1
-        self._text, self._shown = "", 0
+        self._text, self._shown, self._calling = "", 0, False
 
     def written(self, seen: Seen, logits: Floats) -> Text:
-        room = self._model.shape.context - len(seen.tokens)
+        """The whole of it, behind a prompt that was seen and is left as it was but for what is written."""
+        prompt = len(seen.tokens)
+        room = self._model.shape.context - prompt
         most = room if self._how.max_tokens is None else min(room, self._how.max_tokens)
         for count in range(1, most + 1):
             token = self._chosen(logits)
-            if token == END:
-                return self._ended("stop", count)
-            self._text += self._reader.decode(self._model.tokenizer.decode([token]))
-            if (stopped := self._stopped()) is not None:
-                self._text = self._text[:stopped]
-                return self._ended("stop", count)
-            self._show(len(self._text) - self._held)
+            if token == END or self._stopped(token):
+                return self._ended("stop", prompt, count)
             if count < most:
                 logits = self._model.next(seen, token)
-        return self._ended("length", most)
+        return self._ended("length", prompt, most)
 
     def _chosen(self, logits: Floats) -> int:
         if self._begin:
@@ -127,17 +125,24 @@ class _Reply:
             logits[self._never] = -np.inf
         return drawn(logits, self._how, self._random)
 
-    def _stopped(self) -> int | None:
+    def _stopped(self, token: int) -> bool:
+        """Add a token to the text; whether that ends it."""
+        self._calling = self._calling or token == CALL
+        self._text += self._reader.decode(self._model.tokenizer.decode([token]))
         found = [at for stop in self._how.stop if (at := self._text.find(stop)) >= 0]
-        return min(found, default=None)
+        if found:
+            self._text = self._text[: min(found)]
+        else:
+            self._show(len(self._text) - self._held)
+        return bool(found)
 
-    def _ended(self, finish: Literal["stop", "length"], tokens: int) -> Text:
+    def _ended(self, finish: Literal["stop", "length"], prompt: int, tokens: int) -> Text:
         self._text += self._reader.decode(b"", final=True)
         self._show(len(self._text))
-        return Text(self._text, finish, tokens)
+        return Text(self._text, finish, prompt, tokens)
 
     def _show(self, end: int) -> None:
-        if self._on_text is not None and end > self._shown:
+        if self._on_text is not None and not self._calling and end > self._shown:
             self._on_text(self._text[self._shown : end])
             self._shown = end
 
