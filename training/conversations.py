@@ -33,6 +33,8 @@ FOLLOWING = 0.15
 SYSTEMS = ("You are a helpful assistant.", "You help in a shop.", "Answer questions with the tools that you have.")
 _TOLD = ("error", "Policy: ", "Format: ")
 """Of these there is one in what the loop says of a reply that was no use."""
+ALL = ["calculator", "now", *(tool.name for tool in tools_over(World()))]
+"""The names of the twelve tools."""
 _SETTINGS = Settings.model_construct()
 
 
@@ -107,8 +109,11 @@ class Teacher(Traits):
 class Classroom:
     """One agent and its teacher, over a world that is another for each task."""
 
-    def __init__(self, names: Sequence[str], mode: Mode, random: Random, **options: Any) -> None:
-        self._random, self._world = random, World({}, {}, {}, {}, {}, {})
+    def __init__(
+        self, names: Sequence[str], mode: Mode, random: Random, *, slips: float = SLIPS, **options: Any
+    ) -> None:
+        self._slips = slips
+        self._random, self._world = random, World()
         self._moment = datetime(2024, 1, 1, tzinfo=UTC)
         known = {tool.name: tool for tool in [*load_tools(modules="").values(), *tools_over(self._world)]}
         known["now"] = replace(known["now"], handler=self._now)
@@ -128,7 +133,7 @@ class Classroom:
         teacher.begin()
         for one in asked:
             self._know(one)
-            teacher.teach(one, _slip(one, self._random) if self._random.random() < SLIPS else None)
+            teacher.teach(one, _slip(one, self._random) if self._random.random() < self._slips else None)
             run = self._agent.ask(one.question, history=run)
             if run.status != "completed" or teacher.todo:
                 return None
@@ -167,7 +172,7 @@ def groups(seed: int) -> Iterator[Group]:
     random = Random(seed)
     while True:
         mode = random.choice(MODES)
-        found = _group(random, mode, 14 if mode == "json" else 8)
+        found = _group(random, mode, 17 if mode == "json" else 9)
         if found.branches:
             yield found
 
@@ -187,11 +192,12 @@ def _group(random: Random, mode: Mode, size: int) -> Group:
             continue
         first, request, said = held_talk
         found.head = [BEGIN, *head_of(alter(request)), *turns_of(request.messages[:first])]
-        found.branches.append(list(_pieces(request.messages[first:], said)))
+        found.branches.append(list(pieces(request.messages[first:], said)))
     return found
 
 
-def _pieces(messages: Sequence[lm15.Message], said: list[Piece]) -> Iterator[Piece]:
+def pieces(messages: Sequence[lm15.Message], said: list[Piece]) -> Iterator[Piece]:
+    """The messages from the first question on, with what the teacher said in its places and at the end."""
     replies = iter(said)
     for message in messages:
         if message.role == "assistant":
@@ -205,13 +211,12 @@ def _pieces(messages: Sequence[lm15.Message], said: list[Piece]) -> Iterator[Pie
 
 
 def _offered(random: Random) -> list[str]:
-    own = [tool.name for tool in tools_over(World({}, {}, {}, {}, {}, {}))]
     chance = random.random()
     if chance < 0.5:
-        return ["calculator", "now", *own]
+        return ALL
     if chance < 0.62:
         return ["calculator", "now"]
-    return random.sample(["calculator", "now", *own], random.randint(3, 9))
+    return random.sample(ALL, random.randint(3, 9))
 
 
 def _asked(random: Random, names: Sequence[str]) -> Task:
@@ -236,10 +241,23 @@ def _slip(asked: Task, random: Random) -> dict[str, Any] | None:
             return {"name": name, "arguments": {one: value for one, value in arguments.items() if one != key}}
         case "argument":
             wrong = random.choice(["name", "item", "query", "input"])
-            return {"name": name, "arguments": {(wrong if one == key else one): value for one, value in arguments.items()}}
-        case "copy" if isinstance(arguments[key], str) and name in ("price", "stock", "weather", "age", "phone", "notes"):
+            return {
+                "name": name,
+                "arguments": {(wrong if one == key else one): value for one, value in arguments.items()},
+            }
+        case "copy" if isinstance(arguments[key], str) and name in (
+            "price",
+            "stock",
+            "weather",
+            "age",
+            "phone",
+            "notes",
+        ):
             cut = arguments[key][: -random.randint(1, 2)]
-            return {"name": name, "arguments": {**arguments, key: cut + random.choice(["", random.choice(WORDS["syllables"])])}}
+            return {
+                "name": name,
+                "arguments": {**arguments, key: cut + random.choice(["", random.choice(WORDS["syllables"])])},
+            }
         case "early" if name == "calculator":
             return {"answer": f"The result is {random.randint(2, 999)}."}
         case _:
@@ -263,5 +281,3 @@ def _altered(random: Random) -> Any:
         return request
 
     return alter
-
-

@@ -15,13 +15,13 @@ from micro_agent.models.tiny.network import Shape
 from training.network import Batch, Weights, initial, loss
 from training.pool import Sheet
 
-HEADS = ((160, 4, 4), (640, 8, 2))
+HEADS = ((176, 4, 2), (656, 8, 1))
 """Sizes of a batch: the longest head, slots a row, rows."""
 SLOT = 288
 """Tokens of a slot. What is longer is left out."""
 BESIDE = 0.1
 """What it counts to foretell a token that the model does not have to write."""
-FARTHEST = 900
+FARTHEST = 3000
 """Branches begin up to so many positions behind their head, as they do when much was said before."""
 PEAK, LAST, WARM = 3e-3, 0.03, 100
 """The highest learning rate, what is left of it at the end, and the steps that it takes to get there."""
@@ -60,7 +60,7 @@ def _row(sheet: Sheet, size: tuple[int, int, int], random: np.random.Generator) 
     return head, np.int32(len(sheet.head)), ids, positions, branch, weight
 
 
-@partial(jax.jit, static_argnames="shape", donate_argnames=("weights", "moments"))
+@partial(jax.jit, static_argnames="shape", donate_argnames=("weights", "moments"))  # pyright: ignore[reportUntypedFunctionDecorator]
 def step(weights: Weights, moments: Any, number: Any, rate: Any, batch: Batch, *, shape: Shape) -> tuple[Any, Any, Any]:
     """One step of AdamW (Loshchilov and Hutter, 2019). Returns weights, moments and the loss before it."""
     value, slope = jax.value_and_grad(loss)(weights, shape, batch)
@@ -88,7 +88,9 @@ def fitted(sheets: Sequence[Sheet], shape: Shape, *, seed: int, epochs: int = 1)
     for _ in range(epochs):
         for batch in batches(sheets, random):
             number += 1
-            rate = PEAK * min(1.0, number / WARM) * (LAST + (1 - LAST) * (1 + np.cos(np.pi * min(1.0, number / todo))) / 2)
+            rate = (
+                PEAK * min(1.0, number / WARM) * (LAST + (1 - LAST) * (1 + np.cos(np.pi * min(1.0, number / todo))) / 2)
+            )
             weights, moments, value = step(weights, moments, float(number), rate, batch, shape=shape)
             losses.append(float(value))
             if number % 50 == 0:

@@ -3,10 +3,12 @@
 One in eight names and one in eight phrasings are held out: a task is made of those alone, or of none of them.
 """
 
+import re
 import tomllib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,6 +28,25 @@ def _read(name: str) -> dict[str, Any]:
 
 ASKED, WORDS, TALK = _read("phrasings.toml"), _read("words.toml"), _read("small_talk.toml")
 Call = tuple[str, dict[str, Any]]
+_EITHER = re.compile(r"\[([^\[\]]*)\]")
+
+
+@cache
+def phrasings(kind: str, held: bool) -> list[list[str]]:
+    """The phrasings of a kind, line by line; lines of which there are none are left out."""
+    lines = [[text for text in _all_of(line) if _held(text) == held] for line in ASKED[kind]]
+    return [line for line in lines if line]
+
+
+def _all_of(line: str) -> list[str]:
+    """All that can be made of a line."""
+    if (found := _EITHER.search(line)) is None:
+        return [line]
+    return [text for one in found[1].split("|") for text in _all_of(line[: found.start()] + one + line[found.end() :])]
+
+
+def _held(text: str) -> bool:
+    return zlib.crc32(text.casefold().encode()) % HELD == 0
 
 
 @dataclass
@@ -36,7 +57,7 @@ class Task:
     question: str
     answer: str
     calls: list[Call] = field(default_factory=list[Call])
-    world: World = field(default_factory=lambda: World({}, {}, {}, {}, {}, {}))
+    world: World = field(default_factory=World)
 
     @property
     def needs(self) -> set[str]:
@@ -59,7 +80,7 @@ class Invention:
         """A real word of a kind, or one made of syllables."""
         while True:
             found = self.one_of(WORDS[kind]) if self.random.random() < 0.5 else self._syllables()
-            if (zlib.crc32(found.casefold().encode()) % HELD == 0) == self.held:
+            if _held(found) == self.held:
                 return found.capitalize() if capital else found
 
     def _syllables(self) -> str:
@@ -88,22 +109,26 @@ class Invention:
 
     def text(self) -> str:
         """What a message or note says."""
-        thing = self.one_of(("the bus", "the train", "the meeting", "the report", f"the {self.product()}", self.person()))
+        thing = self.one_of(
+            ("the bus", "the train", "the meeting", "the report", f"the {self.product()}", self.person())
+        )
         state = self.one_of(("late", "ready", "here", "over", "early", "lost", "at home"))
+        said = f"{thing} is {state}"
         return self.one_of(
-            (f"{thing} is {state}", f"{thing} is {state}", f"call {self.person()}", f"we need {self.number(99)} {self.product()}",
+            (said, said, f"call {self.person()}", f"we need {self.number(99)} {self.product()}",
              f"bring the {self.product()}", f"I am in {self.city()}")
         )  # fmt: skip
 
     def ask(self, kind: str, **words: Any) -> str:
-        """A question in one of the phrasings of a kind."""
-        listed = [text for at, text in enumerate(ASKED[kind]) if (at % HELD == HELD - 1) == self.held]
-        asked = self.one_of(listed).format(**words)
+        """A question in one of the phrasings of a kind: of any line first, so that a rich one is not asked more."""
+        phrasing = self.one_of(phrasings(kind, self.held))
+        asked = self.one_of(phrasing).format(**words)
         if self.random.random() < 0.1:
             asked = asked.rstrip(".?")
-        if self.random.random() < 0.1:
-            asked = asked[0].lower() + asked[1:] if asked[1:2].islower() and not asked.startswith(tuple(map(str, words.values()))) else asked
-        return self.one_of(ASKED["openings"]) + asked + (self.one_of(ASKED["closings"]) if asked.endswith((".", "?")) else "")
+        if self.random.random() < 0.1 and phrasing[0][0] != "{":
+            asked = asked[0].lower() + asked[1:]
+        closing = self.one_of(ASKED["closings"]) if asked.endswith((".", "?")) else ""
+        return self.one_of(ASKED["openings"]) + asked + closing
 
 
 def _computed(expression: str) -> Any:
@@ -123,44 +148,72 @@ def _sums(kind: str) -> Callable[[Invention], Task]:
         numbers = {"a": a, "b": b, "k": new.random.randint(2, 30)}
         question = new.ask(kind, product=new.product(), person=new.person(), other=new.person(), **numbers)
         expression = forms[kind].format(**numbers)
-        return Task(kind, question, f"The result is {_computed(expression)}.", [("calculator", {"expression": expression})])
+        return Task(
+            kind, question, f"The result is {_computed(expression)}.", [("calculator", {"expression": expression})]
+        )
 
     return make
 
 
 def _price(new: Invention) -> Task:
     product, price = new.product(), new.number()
-    world = World({product: price}, {}, {}, {}, {}, {})
-    return Task("price", new.ask("price", product=product), f"The price of {product} is {price}.", [("price", {"product": product})], world)
+    world = World(prices={product: price})
+    return Task(
+        "price",
+        new.ask("price", product=product),
+        f"The price of {product} is {price}.",
+        [("price", {"product": product})],
+        world,
+    )
 
 
 def _stock(new: Invention) -> Task:
     product, pieces = new.product(), new.number()
-    world = World({}, {product: pieces}, {}, {}, {}, {})
-    return Task("stock", new.ask("stock", product=product), f"There are {pieces} pieces of {product}.", [("stock", {"product": product})], world)
+    world = World(pieces={product: pieces})
+    return Task(
+        "stock",
+        new.ask("stock", product=product),
+        f"There are {pieces} pieces of {product}.",
+        [("stock", {"product": product})],
+        world,
+    )
 
 
 def _weather(new: Invention) -> Task:
     city, sky, degrees = new.city(), new.one_of(WORDS["skies"]), new.random.randint(-9, 35)
-    world = World({}, {}, {city: (sky, degrees)}, {}, {}, {})
-    return Task("weather", new.ask("weather", city=city), f"In {city} there is {sky} at {degrees} degrees.", [("weather", {"city": city})], world)
+    world = World(weather={city: (sky, degrees)})
+    return Task(
+        "weather",
+        new.ask("weather", city=city),
+        f"In {city} there is {sky} at {degrees} degrees.",
+        [("weather", {"city": city})],
+        world,
+    )
 
 
 def _age(new: Invention) -> Task:
     person, age = new.person(), new.random.randint(3, 99)
-    world = World({}, {}, {}, {person: age}, {}, {})
-    return Task("age", new.ask("age", person=person), f"{person} is {age} years old.", [("age", {"person": person})], world)
+    world = World(ages={person: age})
+    return Task(
+        "age", new.ask("age", person=person), f"{person} is {age} years old.", [("age", {"person": person})], world
+    )
 
 
 def _phone(new: Invention) -> Task:
     person, number = new.person(), f"0{new.random.randint(100, 999)} {new.random.randint(1000, 9999)}"
-    world = World({}, {}, {}, {}, {person: number}, {})
-    return Task("phone", new.ask("phone", person=person), f"The number of {person} is {number}.", [("phone", {"person": person})], world)
+    world = World(phones={person: number})
+    return Task(
+        "phone",
+        new.ask("phone", person=person),
+        f"The number of {person} is {number}.",
+        [("phone", {"person": person})],
+        world,
+    )
 
 
 def _notes(new: Invention) -> Task:
     topic, text = new.name("topics"), new.text()
-    world = World({}, {}, {}, {}, {}, {topic: text})
+    world = World(notes={topic: text})
     return Task("notes", new.ask("notes", topic=topic), f"The note says: {text}", [("notes", {"topic": topic})], world)
 
 
@@ -173,14 +226,14 @@ def _convert(new: Invention) -> Task:
 
 def _order(new: Invention) -> Task:
     product, pieces = new.product(), new.random.randint(2, 99)
-    world = World({product: new.number()}, {}, {}, {}, {}, {})
+    world = World(prices={product: new.number()})
     args = {"product": product, "pieces": pieces}
     return Task("order", new.ask("order", **args), f"I ordered {pieces} {product}.", [("order", args)], world)
 
 
 def _send(new: Invention) -> Task:
     person, text = new.person(), new.text()
-    world = World({}, {}, {}, {}, {person: "0100 1000"}, {})
+    world = World(phones={person: "0100 1000"})
     args = {"person": person, "text": text}
     return Task("send", new.ask("send", **args), f"I told {person}: {text}", [("send", args)], world)
 
@@ -198,32 +251,44 @@ def _now(new: Invention) -> Task:
 
 def _total(new: Invention) -> Task:
     product, price, k = new.product(), new.number(99), new.random.randint(2, 60)
-    world = World({product: price}, {}, {}, {}, {}, {})
+    world = World(prices={product: price})
     calls = [("price", {"product": product}), ("calculator", {"expression": f"{k}*{price}"})]
     return Task("total", new.ask("total", product=product, k=k), f"{k} {product} cost {k * price}.", calls, world)
 
 
 def _worth(new: Invention) -> Task:
     product, price, pieces = new.product(), new.number(99), new.random.randint(2, 99)
-    world = World({product: price}, {product: pieces}, {}, {}, {}, {})
-    calls = [("stock", {"product": product}), ("price", {"product": product}), ("calculator", {"expression": f"{pieces}*{price}"})]
+    world = World(prices={product: price}, pieces={product: pieces})
+    calls = [
+        ("stock", {"product": product}),
+        ("price", {"product": product}),
+        ("calculator", {"expression": f"{pieces}*{price}"}),
+    ]
     return Task("worth", new.ask("worth", product=product), f"The {product} are worth {pieces * price}.", calls, world)
 
 
 def _older(new: Invention) -> Task:
     person, other = new.person(), new.person()
     old, young = new.random.randint(41, 99), new.random.randint(3, 40)
-    world = World({}, {}, {}, {person: old, other: young}, {}, {})
+    world = World(ages={person: old, other: young})
     calls = [("age", {"person": person}), ("age", {"person": other}), ("calculator", {"expression": f"{old}-{young}"})]
-    return Task("older", new.ask("older", person=person, other=other), f"{person} is {old - young} years older than {other}.", calls, world)
+    return Task(
+        "older",
+        new.ask("older", person=person, other=other),
+        f"{person} is {old - young} years older than {other}.",
+        calls,
+        world,
+    )
 
 
 def _tellprice(new: Invention) -> Task:
     person, product, price = new.person(), new.product(), new.number()
-    world = World({product: price}, {}, {}, {}, {person: "0100 1000"}, {})
+    world = World(prices={product: price}, phones={person: "0100 1000"})
     text = f"{product} costs {price}"
     calls = [("price", {"product": product}), ("send", {"person": person, "text": text})]
-    return Task("tellprice", new.ask("tellprice", person=person, product=product), f"I told {person}: {text}", calls, world)
+    return Task(
+        "tellprice", new.ask("tellprice", person=person, product=product), f"I told {person}: {text}", calls, world
+    )
 
 
 def _absent(new: Invention) -> Task:
@@ -241,16 +306,22 @@ def _talk(new: Invention) -> Task:
 
 
 def _beyond(new: Invention) -> Task:
-    listed, things = ([one for at, one in enumerate(TALK["beyond"][name]) if (at % HELD == HELD - 1) == new.held] for name in ("asks", "things"))
+    listed, things = (
+        [one for at, one in enumerate(TALK["beyond"][name]) if (at % HELD == HELD - 1) == new.held]
+        for name in ("asks", "things")
+    )
     x, y = (new.one_of(things) if new.random.random() < 0.6 else new.name("topics") for _ in range(2))
-    return Task("beyond", new.one_of(listed).format(x=x, y=y, n=new.random.randint(1500, 2030)), TALK["beyond"]["answer"])
+    return Task(
+        "beyond", new.one_of(listed).format(x=x, y=y, n=new.random.randint(1500, 2030)), TALK["beyond"]["answer"]
+    )
 
 
 KINDS: dict[str, tuple[float, Callable[[Invention], Task]]] = {
-    **{kind: (3.0, _sums(kind)) for kind in ("sum", "difference", "times", "percent", "boxes", "left", "both")},
-    "price": (6, _price), "stock": (6, _stock), "weather": (6, _weather), "age": (5, _age), "phone": (6, _phone), "notes": (6, _notes),
-    "convert": (5, _convert), "order": (6, _order), "send": (7, _send), "remind": (6, _remind), "now": (3, _now), "total": (7, _total),
-    "worth": (4, _worth), "older": (4, _older), "tellprice": (5, _tellprice), "absent": (4, _absent), "talk": (3, _talk), "beyond": (5, _beyond),
+    **{kind: (3, _sums(kind)) for kind in ("sum", "difference", "times", "percent", "boxes", "left", "both")},
+    "price": (6, _price), "stock": (6, _stock), "weather": (6, _weather), "age": (5, _age), "phone": (6, _phone),
+    "notes": (6, _notes), "convert": (5, _convert), "order": (6, _order), "send": (7, _send), "remind": (6, _remind),
+    "now": (3, _now), "total": (7, _total), "worth": (4, _worth), "older": (4, _older), "tellprice": (5, _tellprice),
+    "absent": (4, _absent), "talk": (3, _talk), "beyond": (5, _beyond),
 }  # fmt: skip
 """Each kind with how often it is asked."""
 

@@ -1,7 +1,7 @@
 """The tiny provider: the model that ships, asked in this process as a server would be asked.
 
-It counts tokens, ends what is too long, and refuses a prompt that does not fit. A call of a tool is read out of its text
-as strictly as servers do; what is none stays text.
+It counts tokens, ends what is too long, and refuses a prompt that does not fit. A call of a tool is read out of its
+text as strictly as servers do; what is none stays text.
 """
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -119,9 +119,7 @@ def _sampling(config: lm15.Config) -> Sampling:
 
 def _too_long(error: PromptTooLong) -> Refusal:
     """What a server says of it (llama.cpp's words)."""
-    told = (
-        f"request ({error.tokens} tokens) exceeds the available context size ({error.context} tokens), try increasing it"
-    )
+    told = f"request ({error.tokens} tokens) exceeds the available context size ({error.context} tokens)"
     body = json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", "message": told}})
     return Refusal(400, body, {}, "the tiny model", NAME, "tiny")
 
@@ -144,7 +142,8 @@ def _calls(text: str) -> list[dict[str, str]]:
     for written in _CALL.findall(text):
         try:
             call = json.loads(written)
-            found.append({"name": str(call["name"]), "arguments": json.dumps(dict(call["arguments"]), ensure_ascii=False)})
+            name, arguments = str(call["name"]), dict(call["arguments"])
         except (ValueError, TypeError, LookupError):
             return []
+        found.append({"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)})
     return found

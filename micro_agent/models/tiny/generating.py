@@ -81,7 +81,9 @@ class TinyModel:
     def _computed(self, tokens: list[int]) -> tuple[Seen, Floats]:
         """The state after a prompt; what it shares with the last one is not computed again."""
         last = self._last
-        shared = next((at for at, (one, other) in enumerate(zip(last.tokens, tokens, strict=False)) if one != other), None)
+        shared = next(
+            (at for at, (one, other) in enumerate(zip(last.tokens, tokens, strict=False)) if one != other), None
+        )
         shared = min(len(last.tokens), len(tokens)) if shared is None else shared
         shared = min(shared, len(tokens) - 1)  # the logits are those of a token that is taken in now
         del last.tokens[shared:]

@@ -75,7 +75,7 @@ class Network:
         past, count, heads = len(seen.tokens), len(tokens), self.shape.heads
         end = past + count
         turns = self._turns[past:end]
-        x: Floats = self._embedding[np.asarray(tokens)]
+        x: NDArray[Any] = self._embedding[np.asarray(tokens)]
         later = np.triu(np.full((count, count), -np.inf, np.float32), 1) if count > 1 else None
         for layer, (keys, values) in zip(self._layers, seen.values, strict=True):
             parts = (_normed(x, layer.before) @ layer.joined).reshape(count, 3, heads, -1).transpose(1, 2, 0, 3)

@@ -23,12 +23,12 @@ FACTORS = {
 class World:
     """What the tools know, each by its name, and what they did."""
 
-    prices: Mapping[str, int]
-    pieces: Mapping[str, int]
-    weather: Mapping[str, tuple[str, int]]
-    ages: Mapping[str, int]
-    phones: Mapping[str, str]
-    notes: Mapping[str, str]
+    prices: Mapping[str, int] = field(default_factory=dict[str, int])
+    pieces: Mapping[str, int] = field(default_factory=dict[str, int])
+    weather: Mapping[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    ages: Mapping[str, int] = field(default_factory=dict[str, int])
+    phones: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
     done: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What was ordered, sent and set, in order."""
 
@@ -108,3 +108,31 @@ def _known(what: str, name: str, among: Mapping[str, Found]) -> Found:
 def _did(world: World, told: dict[str, Any]) -> dict[str, Any]:
     world.done.append(told)
     return told
+
+
+WORLD = World(
+    prices={
+        "lamp": 35, "chair": 79, "kettle": 28, "teapot": 19, "notebook": 4, "pencil": 2, "umbrella": 17, "tent": 120,
+        "backpack": 64, "honey": 6, "bicycle": 340, "candle": 3,
+    },
+    pieces={
+        "lamp": 14, "chair": 32, "kettle": 9, "teapot": 21, "notebook": 250, "pencil": 480, "umbrella": 0, "tent": 7,
+        "backpack": 18, "honey": 75, "bicycle": 5, "candle": 160,
+    },
+    weather={
+        "Berlin": ("rain", 9), "Paris": ("clouds", 13), "Rome": ("sun", 22), "Oslo": ("snow", -4), "Cairo": ("sun", 31),
+        "Tokyo": ("wind", 16), "Lima": ("fog", 18),
+    },
+    ages={"Anna": 34, "Ben": 61, "Clara": 27, "David": 45, "Rosa": 72, "Hugo": 19},
+    phones={
+        "Anna": "0417 5520", "Ben": "0321 8846", "Clara": "0650 1193", "David": "0289 7304", "Rosa": "0733 4418",
+        "Hugo": "0105 9927",
+    },
+    notes={
+        "garden": "we need 12 candle", "party": "call Rosa", "dentist": "the bus is late", "rent": "the report is lost",
+        "passport": "bring the passport", "train": "the train is early",
+    },
+)  # fmt: skip
+"""The world of this process: a small shop and those who know it."""
+TOOLS = tools_over(WORLD)
+"""The ten tools over it, as ``--tools micro_agent.models.tiny.toolset`` loads them."""
