@@ -5,6 +5,7 @@ The same seed gives the same conversations, and the same weights as far as JAX c
 
 import argparse
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 from micro_agent.models.tiny.generating import shipped
@@ -30,7 +31,7 @@ def main() -> None:
     say(f"{len(known)} tokens in the vocabulary, {sum(len(sheet.branches) for sheet in made)} conversations")
     shape = Shape(vocabulary=len(known), width=128, inner=352, heads=4, layers=4, context=4096)
     weights = fitted(made, shape, seed=asked.seed)
-    origin = {"seed": asked.seed, "groups": asked.groups, "data_code_sha256": code_digest()}
+    origin = {"seed": asked.seed, "groups": asked.groups, "data_code_sha256": code_digest(), "jax": version("jax")}
     export.shipped(weights, shape, known, **origin)
     figures = measured(shipped())
     export.shipped(weights, shape, known, **origin, held_out=figures)

@@ -13,24 +13,23 @@ from micro_agent.models.tiny.tokenizer import BEGIN, CALL, CALLED, END, START, P
 
 JINJA = """\
 {%- if tools or messages[0].role == 'system' -%}
-<|im_start|>system
-{% if messages[0].role == 'system' %}{{ messages[0].content }}{% endif -%}
-{%- if tools %}
-Tools:
-{%- for tool in tools %}
-{{ tool.function.name }}({% for name in tool.function.parameters.properties %}{{ name }}
-{%- if not loop.last %}, {% endif %}{% endfor %})
-{%- endfor %}{% endif %}<|im_end|>
-{% endif -%}
+{{ '<|im_start|>system\\n' }}
+{%- if messages[0].role == 'system' %}{{ messages[0].content }}{% endif -%}
+{%- if tools %}{{ '\\nTools:' }}
+{%- for tool in tools %}{{ '\\n' + tool.function.name + '(' }}
+{%- for name in tool.function.parameters.properties %}{{ name }}{% if not loop.last %}{{ ', ' }}{% endif %}{% endfor -%}
+{{ ')' }}{% endfor %}{% endif -%}
+{{ '<|im_end|>\\n' }}
+{%- endif -%}
 {%- for message in messages %}{% if message.role != 'system' -%}
-<|im_start|>{{ message.role }}
-{{ message.content or '' }}
+{{ '<|im_start|>' + message.role + '\\n' + (message.content or '') }}
 {%- for call in message.tool_calls or [] -%}
-<tool_call>{"name": {{ call.function.name | tojson }}, "arguments": {{ call.function.arguments | tojson }}}</tool_call>
-{%- endfor %}<|im_end|>
-{% endif %}{% endfor -%}
-{%- if add_generation_prompt -%}<|im_start|>assistant
-{% endif -%}
+{{ '<tool_call>{"name": ' + (call.function.name | tojson) }}
+{{- ', "arguments": ' + (call.function.arguments | tojson) + '}</tool_call>' }}
+{%- endfor -%}
+{{ '<|im_end|>\\n' }}
+{%- endif %}{% endfor -%}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif -%}
 """
 """The same for a server of the exported model. llama.cpp writes the beginning of a text before it."""
 
