@@ -1,7 +1,7 @@
 """What the loop asks its driver to do, and what a driver answers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from micro_agent.run import LMCall, Run, Status, Usage
@@ -91,7 +91,9 @@ class Trimmed:
 class Question:
     """A call that wants a person's word, for whoever asks the person.
 
-    ``elsewhere`` tells whether somebody decided in the meantime, from another terminal or over HTTP.
+    ``ungrounded`` are paths of arguments, such as ``to`` and ``items[2].name``, that hold a word or number which stands
+    nowhere in the conversation. ``elsewhere`` tells whether somebody decided in the meantime, from another terminal or
+    over HTTP.
     """
 
     run: str
@@ -102,6 +104,7 @@ class Question:
     reason: str
     sha256: str
     elsewhere: Callable[[], Approval | None] = lambda: None
+    ungrounded: list[str] = field(default_factory=list[str])
 
 
 Effect = Plan | Confirm | Act
@@ -110,26 +113,15 @@ Planned = LMCall | Trimmed | Asked | Failure
 Answer = Planned | Approval | Outcome
 
 
-def question_of(run: Run, ready: Ready, why: str) -> dict[str, Any]:
+def question_of(run: Run, ready: Ready, why: str, ungrounded: Sequence[str] = ()) -> dict[str, Any]:
     """What is put to a person about a call, as ``Run.confirmation`` keeps it.
 
-    ``sha256`` is over all that is shown: a decision belongs to exactly this call of exactly this run.
+    ``ungrounded`` are the paths of arguments of which something stands nowhere in the conversation; without such there
+    is no key. ``sha256`` is over all that is shown: a decision belongs to exactly this call of exactly this run.
     """
-    shown = {"run": run.id, "call": len(run.calls) - 1, **called(ready), "reason": why}
+    marked = {"ungrounded": list(ungrounded)} if ungrounded else {}
+    shown = {"run": run.id, "call": len(run.calls) - 1, **called(ready), **marked, "reason": why}
     return {**shown, "sha256": digest_of(shown)}
-
-
-def confirmation(run: Run, ready: Ready) -> Confirm | None:
-    """The question whether a call may run, where it may want a person's word."""
-    name, args = ready.tool.name, ready.args
-    if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in run.steps):
-        return Confirm(question_of(run, ready, "The same call was interrupted before; it may have happened already."))
-    if ready.tool.destructive and ready.standing in ("markup", "embedded"):
-        return Confirm(question_of(run, ready, "The tool is destructive, and its call was read out of a text."))
-    if ready.tool.requires_confirmation is False:
-        return None
-    asked = question_of(run, ready, "This tool asks for confirmation.")
-    return Confirm(asked, lambda: ready.tool.needs_confirmation(args))
 
 
 def refusal(approval: Approval) -> Outcome:

@@ -29,6 +29,15 @@ def test_a_decision_belongs_to_exactly_one_call() -> None:
     assert asked["sha256"] not in [other["sha256"] for other in others]
 
 
+def test_arguments_that_stand_nowhere_are_part_of_what_is_decided() -> None:
+    plain = question_of(RUN, Ready(TOOL, {"to": "a"}, "id"), "Why?")
+    marked = question_of(RUN, Ready(TOOL, {"to": "a"}, "id"), "Why?", ["to"])
+    assert "ungrounded" not in plain
+    assert marked["ungrounded"] == ["to"]
+    assert marked["sha256"] != plain["sha256"]
+    assert (Question(**plain).ungrounded, Question(**marked).ungrounded) == ([], ["to"])
+
+
 def test_a_question_that_nobody_can_decide_elsewhere_says_so() -> None:
     asked = question_of(RUN, Ready(TOOL, {"to": "a"}, "id"), "Why?")
     assert Question(**asked).elsewhere() is None

@@ -33,12 +33,12 @@ def reject(
 
 
 def _decide(run_id: str, decision: Literal["approve", "reject"], feedback: str | None, traces_dir: TracesDir) -> None:
-    from micro_agent.replay import whole_call
+    from micro_agent.replay import asked
 
     store = store_of(settings(), traces_dir)
     run_id = open_run_of(store, run_id, _undecided, "no run waits for a decision")
     question = store.decide(run_id, decision, feedback=feedback)
-    say(f"{whole_call(question['tool'], question['args'])}\n{question['reason']}")
+    say("\n".join(asked(question)))
     waits = any(run.id == run_id and run.busy for run in store.open_runs())
     said = "The run continues by itself." if waits else f"Resume it with: micro-agent resume {run_id}"
     say(f"The decision is on record: {decision}. {said}")

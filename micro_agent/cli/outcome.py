@@ -8,7 +8,7 @@ import typer
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.cli.messages import masked, print_json, print_text, say
 from micro_agent.cli.stopping import stopping
-from micro_agent.replay import step_line, whole_call
+from micro_agent.replay import asked, step_line
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
 from micro_agent.run.making import says_text
@@ -50,8 +50,7 @@ def unanswered(run: Run, again: str) -> Iterator[str]:
     """What there is to say of a run that has no answer."""
     if run.status == "confirmation_required" and run.confirmation is not None:
         yield "Waiting for confirmation:"
-        yield f"  {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
-        yield f"  {run.confirmation['reason']}"
+        yield from (f"  {line}" for line in asked(run.confirmation))
         yield f"Decide:  micro-agent approve {run.id}   or   micro-agent reject {run.id} --feedback TEXT"
         yield f"Resume:  micro-agent resume {run.id}{again}"
     elif run.status != "completed":

@@ -3,6 +3,7 @@
 import select
 import sys
 import termios
+from dataclasses import asdict
 from typing import Literal
 
 import typer
@@ -11,7 +12,7 @@ from micro_agent.cli.messages import is_terminal, say
 from micro_agent.cli.waiting import printing
 from micro_agent.effects import Approval, Question
 from micro_agent.errors import ConfigurationError
-from micro_agent.replay import whole_call
+from micro_agent.replay import asked
 from micro_agent.running.session import Confirmation
 
 _LOOK_AGAIN_S = 0.25
@@ -49,7 +50,7 @@ def _ask(question: Question) -> Approval:
 
 
 def _asked(question: Question) -> Approval:
-    say(f"{whole_call(question.tool, question.args)}\n{question.reason}")
+    say("\n".join(asked(asdict(question))))
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is not an answer to it
     while True:
         typer.echo("Run it? [y]es, [n]o, or no with a reason: ", err=True, nl=False)

@@ -181,12 +181,12 @@ def _speaks(page: Page, mark: Mark) -> bool:
     return any(word.casefold() in page.own_words for word in _WORDS.findall(mark.rest))
 
 
-def unmade(page: Page) -> DecodeError | None:
+def unmade(page: Page, answer: str) -> DecodeError | None:
     """An error for a text that nobody claims and that is more likely an attempt at a call than an answer.
 
     It is as a whole a list or an object with the name of a tool in it, the arguments of one, or its name and brackets.
     """
-    text = page.text.strip()
+    text = answer.strip()
     if not page.offer.tools or len(text) > _REACH:
         return None
     text = _OPENING.sub("", text).rstrip("`'\";. \n")
@@ -208,7 +208,7 @@ def _name_in(found: re.Match[str]) -> str | None:
 
 
 def _takes(page: Page, text: str) -> str | None:
-    """The only tool whose arguments an object is, all that it requires among them."""
+    """The first tool whose arguments an object is, all that it requires among them."""
     try:
         value = exact(text)
     except Unreadable:
@@ -218,7 +218,7 @@ def _takes(page: Page, text: str) -> str | None:
     fitting = [
         name for name in names if given.keys() <= page.offer.properties(name) and not page.offer.faults(name, given)
     ]
-    return fitting[0] if len(fitting) == 1 else None
+    return fitting[0] if fitting else None
 
 
 def is_shown(page: Page, claim: Claim) -> bool:

@@ -100,9 +100,9 @@ def _read(text: str, finish_reason: str | None, offer: Offer) -> Decision:
     if page.cut_off:
         ending = f", ending in {page.text[-40:]!r}" if page.text else " before the thinking ended" if text else ""
         return error("cut_off", f"A reply that the token limit cut off{ending}.", offer)
-    if (lost := unmade(page)) is not None:
-        return lost
     answer, repairs = without_tokens(said.text, page.data)
+    if (lost := unmade(page, answer)) is not None:
+        return lost
     if answer:
         return Final(answer, repairs, prose=True)
     if finish_reason == "content_filter":
@@ -166,13 +166,15 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
         yield "html", html.unescape(text)
     if "｛" in text or "＂" in text:
         yield "full_width", text.translate(_NARROW).replace('"，', '",').replace('"：', '":').replace("}，", "},")
+    if "{“" in text:  # they stand for JSON's own, so those are part of a text
+        yield "typographic_quotes", text.replace('\\"', '"').replace('"', '\\"').translate(_STRAIGHT)
     if ("▁" in text or "Ġ" in text) and "｜" not in text:
         yield "tokenizer_marks", text.translate(_BLANKS)
     if any(not tag["inline"] for tag in _FORMAT.finditer(text)):
         yield "html", html.unescape(_FORMAT.sub(lambda tag: "" if tag["inline"] else "\n", text)).replace("\xa0", " ")
     if "[>[" in text:
         yield "tags", _SENTINEL.sub("", text)
-    if "invoke name=" in text and "<invoke" not in text:
+    if ("invoke name=" in text and "<invoke" not in text) or ("function=" in text and "<function" not in text):
         yield "tags", _BARE_TAG.sub(_bracketed, text)
     if _HALF_ESCAPED.match(text):
         bare = text.replace('\\"', '"')
@@ -182,13 +184,15 @@ def _encoded(text: str) -> Iterator[tuple[str, str]]:
 _FORMAT = re.compile(r"</?(?:(?P<inline>code|b|strong|i|em|span)|p|br|div|pre|li|ul|ol|h\d)\s?/?>")
 """Tags of HTML that only format."""
 _NARROW = str.maketrans("｛｝［］＂", '{}[]"')
+_STRAIGHT = str.maketrans("“”", '""')
 _BLANKS = str.maketrans("▁ĠĊ", "  \n")
 """What SentencePiece and the byte-level tokenizers write for blanks."""
 # MiniMax' tokens before each tag, and its tags without their brackets.
 _SENTINEL = re.compile(r"\]<\]\w{1,20}\[>\[(?=\s?<)")
 _BARE_TAG = re.compile(
-    r"^(?P<blank>[ \t]{0,20})(?P<open>(?:invoke|parameter) name=[\"'][^\"'\n]{1,128}[\"']>)"
-    r"|(?<![<\w/])/?(?P<alone>invoke|parameter)>[ \t]*+$|(?<![</])/?(?P<close>parameter)>[ \t]*+$",
+    r"^(?P<blank>[ \t]{0,20})"
+    r"(?P<open>(?:(?:invoke|parameter) name=[\"'][^\"'\n]{1,128}[\"']|(?:function|parameter)=[\w.-]{1,128})>)"
+    r"|(?<![<\w/])/?(?P<alone>invoke|function|parameter)>[ \t]*+$|(?<![</])/?(?P<close>parameter)>[ \t]*+$",
     re.MULTILINE,
 )
 

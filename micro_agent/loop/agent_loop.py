@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from micro_agent.decoding import ToolCall
-from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, confirmation, refusal
+from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, refusal
 from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
-from micro_agent.loop.preparing import before, only_reads, prepared
+from micro_agent.loop.preparing import before, confirmation, only_reads, prepared
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck

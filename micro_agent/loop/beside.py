@@ -6,8 +6,7 @@ Their steps stand in the order in which the reply asked for them, each after the
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from micro_agent.effects import confirmation
-from micro_agent.loop.preparing import before, prepared
+from micro_agent.loop.preparing import before, confirmation, prepared
 from micro_agent.loop.unsettled import unanswered
 from micro_agent.rules import BeforeTool
 from micro_agent.rules.limits import Limits

@@ -1,12 +1,14 @@
-"""A call made ready, by what the run knows of it, and as rules are asked about it."""
+"""A call made ready, by what the run knows of it, and as rules and people are asked about it."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
 from micro_agent.decoding import ToolCall
+from micro_agent.effects import Confirm, question_of
 from micro_agent.rules import BeforeTool
 from micro_agent.rules.same import same
 from micro_agent.run import VALIDATION_ERROR, Run, Step
+from micro_agent.sampling.grounding import ungrounded
 from micro_agent.tools import Ready, Refused, Tool, prepare, resolve
 
 
@@ -25,9 +27,29 @@ def before(ready: Ready) -> BeforeTool:
     return BeforeTool(ready.tool.name, ready.args, ready.tool.read_only)
 
 
+def confirmation(run: Run, ready: Ready) -> Confirm | None:
+    """The question whether a call may run, where it may want a person's word."""
+    why = _must_be_asked(run, ready)
+    if why is None and ready.tool.requires_confirmation is False:
+        return None
+    marked = [argument.path for argument in ungrounded(ready.args, run, ready.tool)]
+    question = question_of(run, ready, why or "This tool asks for confirmation.", marked)
+    return Confirm(question) if why else Confirm(question, lambda: ready.tool.needs_confirmation(ready.args))
+
+
 def only_reads(tools: Mapping[str, Tool]) -> frozenset[str]:
     """The names of the tools that change nothing."""
     return frozenset(name for name, tool in tools.items() if tool.read_only)
+
+
+def _must_be_asked(run: Run, ready: Ready) -> str | None:
+    """Why a person is asked about a call, whatever its tool says of confirmation."""
+    name, args = ready.tool.name, ready.args
+    if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in run.steps):
+        return "The same call was interrupted before; it may have happened already."
+    if ready.tool.destructive and ready.standing in ("markup", "embedded"):
+        return "The tool is destructive, and its call was read out of a text."
+    return None
 
 
 def _names(step: Step, argument: str, value: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from micro_agent.replay.alignment import Difference, diff
 from micro_agent.replay.files import Recorded, recorded
-from micro_agent.replay.show import describe, record_of, statistics, step_line, whole_call
+from micro_agent.replay.show import asked, describe, record_of, statistics, step_line, whole_call
 from micro_agent.replay.verdict import Divergence, Verdict
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = [
     "Divergence",
     "Recorded",
     "Verdict",
+    "asked",
     "describe",
     "diff",
     "fork",

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 from textwrap import indent
@@ -68,6 +68,7 @@ def describe(run: Run) -> Iterator[str]:
         yield from replies.last()
     if run.confirmation is not None:
         yield f"Waits for confirmation of: {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
+        yield from (f"  {line}" for line in ungrounded(run.confirmation))
         if run.confirmation.get("sha256") is None:
             yield "  (not as it was asked: a secret in it is masked, or it was changed on record)"
     message = f": {run.error.get('message')}" if run.error else ""
@@ -90,6 +91,19 @@ def step_line(tool: str, args: dict[str, Any], observation: Any = None) -> str:
 def whole_call(tool: str, args: dict[str, Any]) -> str:
     """A call as a person must see it to approve it: on one line, nothing cut, and in ASCII, so that nothing hides."""
     return f"{tool} {json.dumps(args, ensure_ascii=True)}"
+
+
+def asked(question: Mapping[str, Any]) -> Iterator[str]:
+    """What a person is asked about a call, as lines: the whole call, what in it stands nowhere, why it is asked."""
+    yield whole_call(question["tool"], question["args"])
+    yield from ungrounded(question)
+    yield question["reason"]
+
+
+def ungrounded(question: Mapping[str, Any]) -> Iterator[str]:
+    """A line that names the arguments which stand nowhere, if a question has such: in ASCII, as the call is."""
+    if paths := question.get("ungrounded"):
+        yield f"Not in the question or any result: {', '.join(json.dumps(path)[1:-1] for path in paths)}"
 
 
 def statistics(runs: Iterable[Run]) -> dict[str, Any]:

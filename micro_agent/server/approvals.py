@@ -90,6 +90,6 @@ def _asked(run: OpenRun, store: TraceStore) -> Approval:
     shown = {name: asked[name] for name in ("tool", "args", "reason", "sha256")}
     since = datetime.fromtimestamp(store.written(run.id) / 1e9, UTC)
     return Approval(
-        **shown, run_id=run.id, question=run.question, busy=run.busy,
+        **shown, ungrounded=asked.get("ungrounded", []), run_id=run.id, question=run.question, busy=run.busy,
         since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     )  # fmt: skip

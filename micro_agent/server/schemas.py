@@ -86,7 +86,8 @@ class Answer(BaseModel):
     usage: Usage
     cost_usd: float | None = Field(description="US dollars; `null` when it is not known.")
     confirmation: dict[str, Any] | None = Field(
-        description="The open question: `tool`, `args`, `reason`, `sha256` and more; `null` when there is none."
+        description="The open question: `tool`, `args`, `ungrounded` where any are, `reason`, `sha256` and more; "
+        "`null` when there is none."
     )
     error: dict[str, Any] | None = Field(description="What ended the run: `code`, `message`.")
 
@@ -160,6 +161,9 @@ class Approval(BaseModel):
     question: str | None = Field(description="What the run was asked.")
     tool: str
     args: dict[str, Any]
+    ungrounded: list[str] = Field(
+        description="Arguments, such as `items[2].name`, with words or numbers that are in no question and no result."
+    )
     reason: str
     sha256: str = Field(description="Send it with the decision, so that no other question is decided.")
     since: str = Field(description="When the run last wrote its journal: UTC, ISO 8601.")
@@ -178,7 +182,8 @@ class Approvals(BaseModel):
                     "approvals": [
                         {
                             "run_id": EXAMPLE_ID, "question": "Tidy up, please.", "tool": "delete",
-                            "args": {"path": "old.txt"}, "reason": "This tool asks for confirmation.",
+                            "args": {"path": "old.txt"}, "ungrounded": ["path"],
+                            "reason": "This tool asks for confirmation.",
                             "sha256": "9f" * 32, "since": "2026-11-21T21:32:00.125Z", "busy": False,
                         }
                     ]

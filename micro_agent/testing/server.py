@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Event, Thread, current_thread
+from threading import Event, Thread
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -123,9 +123,9 @@ class ModelServer:
             connection, _ = self._listener.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             thread = Thread(target=self._serve, args=(connection,), name="model-server-connection", daemon=True)
-            with self._service.lock:
-                self._connections[thread] = connection
             thread.start()
+            with self._service.lock:  # a thread that took itself out could be missed by `close` on its last steps
+                self._connections = {t: c for t, c in self._connections.items() if t.is_alive()} | {thread: connection}
 
     def _serve(self, connection: socket.socket) -> None:
         try:
@@ -134,8 +134,7 @@ class ModelServer:
                     pass
         finally:
             with self._service.lock:
-                del self._connections[current_thread()]
-            connection.close()
+                connection.close()
 
     def _exchange(self, stream: BinaryIO, connection: socket.socket) -> bool:
         """Answer one request; whether the connection stays open."""

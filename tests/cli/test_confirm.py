@@ -94,6 +94,18 @@ def test_without_a_terminal_the_run_pauses_and_takes_decisions_from_other_proces
     assert (ended.code, ended.err) == (1, f"micro-agent: run {ident} has ended: there is nothing to decide\n")
 
 
+def test_arguments_that_stand_nowhere_are_marked(cli: "Cli", run_id: RunId):
+    with ModelServer([call("delete", {"path": "archive"}), text("Done.")]) as server:
+        paused = cli(*asking(server), env=cli.plugin)
+        shown = 'delete {"path": "archive"}\n'
+        marked = "Not in the question or any result: path\n"
+        assert f"  {shown}  {marked}  This tool asks for confirmation.\n" in paused.err
+        assert f"Waits for confirmation of: {shown}  {marked}" in cli("traces", "show", run_id(paused.err)).out
+        assert cli("approve", "last").err.startswith(f"{shown}{marked}This tool asks for confirmation.\n")
+        assert cli("resume", "--last", env=cli.plugin).code == 0
+    assert deleted(cli) == ["archive"]
+
+
 def test_confirmations_can_be_settled_beforehand(cli: "Cli"):
     with ModelServer([call("delete", {"path": "a"}), text("Done.")], repeat=True) as server:
         never = cli(*asking(server, "--approve", "never"), env=cli.plugin)

@@ -7,7 +7,7 @@ import pytest
 
 from micro_agent import MicroAgent, Run, Step, tool
 from micro_agent.errors import ConfigurationError, StorageError
-from micro_agent.replay import describe, record_of, statistics, step_line
+from micro_agent.replay import asked, describe, record_of, statistics, step_line
 from micro_agent.run import Usage
 from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.traces import TraceStore
@@ -51,6 +51,10 @@ def test_a_run_that_waits_or_failed_says_for_what_and_why() -> None:
     confirmation = {"tool": "send", "args": {"to": "Ann"}, "reason": "?"}
     waiting = Run(question="?", status="confirmation_required", confirmation=confirmation)
     assert 'Waits for confirmation of: send {"to": "Ann"}' in list(describe(waiting))
+    marked = waiting.model_copy(update={"confirmation": {**confirmation, "ungrounded": ["to", "ö\n[0]"]}})
+    line = r"Not in the question or any result: to, \u00f6\n[0]"
+    assert f"  {line}" in list(describe(marked))
+    assert list(asked(marked.confirmation or {})) == ['send {"to": "Ann"}', line, "?"]
     error = {"code": "AUTH", "message": "401: check the key"}
     failed = Run(question="?", status="failed", termination_reason="lm_error", error=error)
     assert "Failed (lm_error): 401: check the key" in list(describe(failed))

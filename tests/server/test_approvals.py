@@ -32,8 +32,8 @@ def test_what_waits_is_listed_and_confirmed(start: "Start") -> None:
     assert asked["since"] > "2026"
     assert {**asked, "since": ""} == {
         "run_id": first["trace_id"], "question": "Tidy up.", "tool": "delete", "args": {"path": "a"},
-        "reason": first["confirmation"]["reason"], "sha256": first["confirmation"]["sha256"], "since": "",
-        "busy": False,
+        "ungrounded": [], "reason": first["confirmation"]["reason"], "sha256": first["confirmation"]["sha256"],
+        "since": "", "busy": False,
     }  # fmt: skip
     status, second = confirm(serving, first["trace_id"], sha256=asked["sha256"])
     assert (status, second["status"], second["confirmation"]["args"]) == (200, "confirmation_required", {"path": "b"})
@@ -42,6 +42,16 @@ def test_what_waits_is_listed_and_confirmed(start: "Start") -> None:
     assert (status, done["status"], done["answer"], serving.deleted) == (200, "completed", "Done.", ["a"])
     assert done["steps"][-1]["observation"]["feedback"] == "b is needed"
     assert serving.client.get("/approvals").json() == {"approvals": []}
+
+
+def test_arguments_that_stand_nowhere_are_marked(start: "Start") -> None:
+    serving = start([call("delete", {"path": "archive"}), text("Done.")])
+    first = paused(serving)
+    assert first["confirmation"]["ungrounded"] == ["path"]
+    (asked,) = serving.client.get("/approvals").json()["approvals"]
+    assert (asked["args"], asked["ungrounded"]) == ({"path": "archive"}, ["path"])
+    status, done = confirm(serving, first["trace_id"], sha256=asked["sha256"])
+    assert (status, done["status"], serving.deleted) == (200, "completed", ["archive"])
 
 
 def test_of_two_that_decide_at_once_one_counts(start: "Start") -> None:

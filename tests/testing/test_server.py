@@ -194,6 +194,13 @@ def test_closing_leaves_no_thread_and_no_port(connect: Any):
         _socket(server)
 
 
+def test_closing_at_once_leaves_no_thread():
+    before = set(threading.enumerate())
+    for _ in range(100):  # the connection that wakes the listener has a thread of its own, too
+        ModelServer().close()
+        assert set(threading.enumerate()) <= before
+
+
 def test_closing_does_not_wait_for_a_client_that_reset_its_connection():
     with ModelServer() as server, closing(_socket(server)) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

@@ -54,7 +54,8 @@ _LABELLED = re.compile(rf"[ \t]*+[,;]?[ \t]*+(?:\n\s*+)?{_BULLET}{_INPUT}{_NUMBE
 _OBJECT = re.compile(r"[ \t]*+(?:\(|->|=>|:)?[ \t]*+(?=\{)")
 _NOTHING = re.compile(r"[ \t]*+(?=\n\s*+(?:Observation|Thought)|\s*+\Z)", re.IGNORECASE)
 _STOP = re.compile(
-    r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿)", _FLAGS
+    r"^[ \t]*+(?:[#*]{1,3}[ \t]*+)?(?:(?:Observation|Thought|Final Answer|Action)\b|✿RESULT✿|✿RETURN✿|Obs[a-z]{0,7}\Z)",
+    _FLAGS,
 )
 _TYPE = re.compile(r"<?(?:str(?:ing)?|int(?:eger)?|number|float|bool(?:ean)?|object|array)>?")
 _TYPE_IN_PROSE = re.compile(
@@ -124,14 +125,15 @@ def _alone(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:
 
 def _with_reason(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:
     """The name as the prompt describes the tool, in words, or with a reason behind it; the input on its own line."""
-    if (words := _IN_WORDS.match(page.text, head.end)) and page.offer.tool(page.offer.resolve(words["name"])):
-        said = _LABELLED.match(page.text, words.end())
-        return _call(page, head, words["name"], said) if said else None
+    words = _IN_WORDS.match(page.text, head.end)
+    below = _LABELLED.match(page.text, words.end()) if words else None
+    if words and page.offer.tool(page.offer.resolve(words["name"])):
+        return _call(page, head, words["name"], below) if below else None
     line = page.text.find("\n", named.end())
     said = _LABELLED.match(page.text, line) if line >= 0 and head.sure and not head.inline else None
-    if said is None or not page.offer.tool(page.offer.resolve(named["name"])):
-        return None
-    return _call(page, head, named["name"], said)
+    if said is not None and page.offer.tool(page.offer.resolve(named["name"])):
+        return _call(page, head, named["name"], said)
+    return _call(page, head, words["name"], below) if words and below and head.sure else None  # of no tool
 
 
 def _in_brackets(page: Page, head: _Head, named: re.Match[str]) -> Claim | None:

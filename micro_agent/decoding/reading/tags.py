@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from micro_agent.decoding.claims import Claim
+from micro_agent.decoding.keys import plain
 from micro_agent.decoding.lexer import Mark
 from micro_agent.decoding.markup.plain_input import only_text
 from micro_agent.decoding.markup.typed import typed
@@ -38,7 +39,7 @@ _REACH = 140
 def read(page: Page) -> Iterator[Claim]:
     """The calls in tags, in order."""
     end = 0
-    tools = {name.casefold(): name for name in reversed(page.offer.names or ())}
+    tools = {plain(name): name for name in reversed(page.offer.names or ())}
     for mark in page.marks:
         if mark.start < end or mark.closing:
             continue
@@ -52,12 +53,13 @@ def read(page: Page) -> Iterator[Claim]:
 def _head(page: Page, mark: Mark, tools: dict[str, str]) -> Head | None:
     """The call that ``mark`` may open, named in it, in an element behind it or right before the first argument."""
     if mark.name in PARTS or mark.name == "arg_key":
-        return _bare(page, mark)
+        named = _in_tag(page, mark) if _is_filled(page, mark) and not mark.empty else None  # <parameter=f><parameter=…
+        return named if named is not None and _is_tool(page, named.name) else _bare(page, mark)
     if mark.name in CALLS:
         in_tag = None if mark.token or not mark.rest.strip() else _in_tag(page, mark)
         return in_tag or _in_element(page, mark) or _before(page, mark)
     named = _GLUED.sub("", mark.said, 1)
-    tool = tools.get(mark.said.casefold()) or tools.get(named.casefold())
+    tool = tools.get(plain(mark.said)) or tools.get(plain(named))
     said = attributes(mark.rest)
     if tool is None and any(_is_tool(page, said[key]) for key in _CALL_NAMES if key in said) and _is_filled(page, mark):
         head = _in_tag(page, mark)
@@ -68,7 +70,8 @@ def _head(page: Page, mark: Mark, tools: dict[str, str]) -> Head | None:
         return None
     if (mark.empty or said) and not _is_line(page.text, mark):
         return None
-    return Head(tool, mark.start, mark.end, sure=tool.casefold() != mark.said.casefold(), closed=mark.empty, said=said)
+    sure = plain(tool) != plain(mark.said)
+    return Head(tool, mark.start, mark.end, sure=sure, closed=mark.empty, said=said, tag=mark.said)
 
 
 def _is_own(page: Page, name: str, mark: Mark) -> bool:
