@@ -23,7 +23,7 @@ from micro_agent.models.tiny.tokenizer import BEGIN, END, Part
 from micro_agent.models.tiny.toolset import World, tools_over
 from micro_agent.run import Mode
 from micro_agent.tools import load_tools
-from training.tasks import WORDS, Invention, Task, task, without_tool
+from training.tasks import LOOKUPS, WORDS, Invention, Task, task, without_tool
 
 MODES: tuple[Mode, ...] = ("native", "json")
 SLIPS = 0.12
@@ -35,7 +35,7 @@ _TOLD = ("error", "Policy: ", "Format: ")
 """Of these there is one in what the loop says of a reply that was no use."""
 ALL = ["calculator", "now", *(tool.name for tool in tools_over(World()))]
 """The names of the twelve tools."""
-_SETTINGS = Settings.model_construct()
+_SETTINGS = Settings.model_construct(resamples=0)  # a slip is seen, and what is made of it is learned
 
 
 @dataclass
@@ -188,9 +188,9 @@ def _group(random: Random, mode: Mode, size: int) -> Group:
         asked = [_asked(random, names)]
         while random.random() < FOLLOWING and len(asked) < 3:
             asked.insert(0, _asked(random, names))
-        if (held_talk := room.conversation(asked)) is None:
+        if (talk := room.conversation(asked)) is None:
             continue
-        first, request, said = held_talk
+        first, request, said = talk
         found.head = [BEGIN, *head_of(alter(request)), *turns_of(request.messages[:first])]
         found.branches.append(list(pieces(request.messages[first:], said)))
     return found
@@ -241,23 +241,12 @@ def _slip(asked: Task, random: Random) -> dict[str, Any] | None:
             return {"name": name, "arguments": {one: value for one, value in arguments.items() if one != key}}
         case "argument":
             wrong = random.choice(["name", "item", "query", "input"])
-            return {
-                "name": name,
-                "arguments": {(wrong if one == key else one): value for one, value in arguments.items()},
-            }
-        case "copy" if isinstance(arguments[key], str) and name in (
-            "price",
-            "stock",
-            "weather",
-            "age",
-            "phone",
-            "notes",
-        ):
+            renamed = {(wrong if one == key else one): value for one, value in arguments.items()}
+            return {"name": name, "arguments": renamed}
+        case "copy" if name in LOOKUPS:
             cut = arguments[key][: -random.randint(1, 2)]
-            return {
-                "name": name,
-                "arguments": {**arguments, key: cut + random.choice(["", random.choice(WORDS["syllables"])])},
-            }
+            end = random.choice(["", random.choice(WORDS["syllables"])])
+            return {"name": name, "arguments": {**arguments, key: cut + end}}
         case "early" if name == "calculator":
             return {"answer": f"The result is {random.randint(2, 999)}."}
         case _:

@@ -39,7 +39,8 @@ def shipped(weights: Mapping[str, NDArray[Any]], shape: Shape, vocabulary: Seque
         "shape": asdict(shape), "weights_sha256": hashlib.sha256(data.getvalue()).hexdigest(), **more,
         "chat_template": JINJA, "vocabulary": list(vocabulary),
     }  # fmt: skip
-    (HOME / "model.json").write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in told.items()]
+    (HOME / "model.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
 def gguf(path: Path) -> None:

@@ -62,11 +62,12 @@ def _sheet(group: Group, tokenizer: Tokenizer) -> Sheet:
     return Sheet(np.array(tokenizer.encode(group.head), np.int16), branches)
 
 
-def code_digest() -> str:
-    """Sha256 of the code and words that the conversations are made by."""
-    here = Path(__file__).parent
-    names = ("conversations.py", "phrasings.toml", "small_talk.toml", "tasks.py", "vocabulary.py", "words.toml")
-    return hashlib.sha256(b"".join((here / name).read_bytes() for name in names)).hexdigest()
+def digest(made: Sequence[Sheet]) -> str:
+    """Sha256 of sheets, which says whether they are those that a model was trained on."""
+    found = hashlib.sha256()
+    for ids, right, _ in _flat(made):
+        found.update(np.int32(len(ids)).tobytes() + ids.tobytes() + right.tobytes())
+    return found.hexdigest()
 
 
 def saved(path: Path, made: Sequence[Sheet]) -> None:

@@ -99,6 +99,22 @@ class Invention:
         """Where."""
         return self.name("cities", capital=True)
 
+    def topic(self) -> str:
+        """What a note is about."""
+        return self.name("topics")
+
+    def weather(self) -> tuple[str, int]:
+        """Sky and degrees."""
+        return self.one_of(WORDS["skies"]), self.random.randint(-9, 35)
+
+    def age(self) -> int:
+        """Of a person, in years."""
+        return self.random.randint(3, 99)
+
+    def phone(self) -> str:
+        """A number."""
+        return f"0{self.random.randint(100, 999)} {self.random.randint(1000, 9999)}"
+
     def number(self, most: int = 999) -> int:
         """A number of one to three digits."""
         return self.random.randint(2, min(most, self.one_of((20, 99, 99, 999))))
@@ -109,10 +125,8 @@ class Invention:
 
     def text(self) -> str:
         """What a message or note says."""
-        thing = self.one_of(
-            ("the bus", "the train", "the meeting", "the report", f"the {self.product()}", self.person())
-        )
-        state = self.one_of(("late", "ready", "here", "over", "early", "lost", "at home"))
+        things = ("the bus", "the train", "the meeting", "the report", f"the {self.product()}", self.person())
+        thing, state = self.one_of(things), self.one_of(("late", "ready", "here", "over", "early", "lost", "at home"))
         said = f"{thing} is {state}"
         return self.one_of(
             (said, said, f"call {self.person()}", f"we need {self.number(99)} {self.product()}",
@@ -131,10 +145,6 @@ class Invention:
         return self.one_of(ASKED["openings"]) + asked + closing
 
 
-def _computed(expression: str) -> Any:
-    return calculate(expression)[0]
-
-
 def _sums(kind: str) -> Callable[[Invention], Task]:
     forms = {
         "sum": "{a}+{b}", "difference": "{a}-{b}", "times": "{a}*{k}", "percent": "{a}*{k}/100", "boxes": "{a}*{k}",
@@ -148,73 +158,34 @@ def _sums(kind: str) -> Callable[[Invention], Task]:
         numbers = {"a": a, "b": b, "k": new.random.randint(2, 30)}
         question = new.ask(kind, product=new.product(), person=new.person(), other=new.person(), **numbers)
         expression = forms[kind].format(**numbers)
-        return Task(
-            kind, question, f"The result is {_computed(expression)}.", [("calculator", {"expression": expression})]
-        )
+        told = f"The result is {calculate(expression)[0]}."
+        return Task(kind, question, told, [("calculator", {"expression": expression})])
 
     return make
 
 
-def _price(new: Invention) -> Task:
-    product, price = new.product(), new.number()
-    world = World(prices={product: price})
-    return Task(
-        "price",
-        new.ask("price", product=product),
-        f"The price of {product} is {price}.",
-        [("price", {"product": product})],
-        world,
-    )
+def _looked_up(kind: str) -> Callable[[Invention], Task]:
+    argument, name, value, known, answer = LOOKUPS[kind]
+
+    def make(new: Invention) -> Task:
+        asked = {argument: name(new)}
+        found = value(new)
+        told = answer.format(*(found if kind == "weather" else (found,)), **asked)
+        world: dict[str, Any] = {known: {asked[argument]: found}}
+        return Task(kind, new.ask(kind, **asked), told, [(kind, asked)], World(**world))
+
+    return make
 
 
-def _stock(new: Invention) -> Task:
-    product, pieces = new.product(), new.number()
-    world = World(pieces={product: pieces})
-    return Task(
-        "stock",
-        new.ask("stock", product=product),
-        f"There are {pieces} pieces of {product}.",
-        [("stock", {"product": product})],
-        world,
-    )
-
-
-def _weather(new: Invention) -> Task:
-    city, sky, degrees = new.city(), new.one_of(WORDS["skies"]), new.random.randint(-9, 35)
-    world = World(weather={city: (sky, degrees)})
-    return Task(
-        "weather",
-        new.ask("weather", city=city),
-        f"In {city} there is {sky} at {degrees} degrees.",
-        [("weather", {"city": city})],
-        world,
-    )
-
-
-def _age(new: Invention) -> Task:
-    person, age = new.person(), new.random.randint(3, 99)
-    world = World(ages={person: age})
-    return Task(
-        "age", new.ask("age", person=person), f"{person} is {age} years old.", [("age", {"person": person})], world
-    )
-
-
-def _phone(new: Invention) -> Task:
-    person, number = new.person(), f"0{new.random.randint(100, 999)} {new.random.randint(1000, 9999)}"
-    world = World(phones={person: number})
-    return Task(
-        "phone",
-        new.ask("phone", person=person),
-        f"The number of {person} is {number}.",
-        [("phone", {"person": person})],
-        world,
-    )
-
-
-def _notes(new: Invention) -> Task:
-    topic, text = new.name("topics"), new.text()
-    world = World(notes={topic: text})
-    return Task("notes", new.ask("notes", topic=topic), f"The note says: {text}", [("notes", {"topic": topic})], world)
+LOOKUPS: dict[str, tuple[str, Callable[[Invention], str], Callable[[Invention], Any], str, str]] = {
+    "price": ("product", Invention.product, Invention.number, "prices", "The price of {product} is {}."),
+    "stock": ("product", Invention.product, Invention.number, "pieces", "There are {} pieces of {product}."),
+    "weather": ("city", Invention.city, Invention.weather, "weather", "In {city} there is {} at {} degrees."),
+    "age": ("person", Invention.person, Invention.age, "ages", "{person} is {} years old."),
+    "phone": ("person", Invention.person, Invention.phone, "phones", "The number of {person} is {}."),
+    "notes": ("topic", Invention.topic, Invention.text, "notes", "The note says: {}"),
+}
+"""Tools that look one thing up: what they are asked about, what they know and where, the answer."""
 
 
 def _convert(new: Invention) -> Task:
@@ -244,8 +215,7 @@ def _remind(new: Invention) -> Task:
 
 
 def _now(new: Invention) -> Task:
-    city = new.one_of([city for at, city in enumerate(WORDS["zones"]) if not (at % HELD == HELD - 1 and new.held)])
-    zone = WORDS["zones"][city]
+    city, zone = new.one_of(list(WORDS["zones"].items()))  # of which none is held out: a zone has to be known
     return Task("now", new.ask("now", city=city), "It is {time} on {weekday}, {date}.", [("now", {"timezone": zone})])
 
 
@@ -259,12 +229,9 @@ def _total(new: Invention) -> Task:
 def _worth(new: Invention) -> Task:
     product, price, pieces = new.product(), new.number(99), new.random.randint(2, 99)
     world = World(prices={product: price}, pieces={product: pieces})
-    calls = [
-        ("stock", {"product": product}),
-        ("price", {"product": product}),
-        ("calculator", {"expression": f"{pieces}*{price}"}),
-    ]
-    return Task("worth", new.ask("worth", product=product), f"The {product} are worth {pieces * price}.", calls, world)
+    asked = {"product": product}
+    calls = [("stock", asked), ("price", asked), ("calculator", {"expression": f"{pieces}*{price}"})]
+    return Task("worth", new.ask("worth", **asked), f"The {product} are worth {pieces * price}.", calls, world)
 
 
 def _older(new: Invention) -> Task:
@@ -272,13 +239,8 @@ def _older(new: Invention) -> Task:
     old, young = new.random.randint(41, 99), new.random.randint(3, 40)
     world = World(ages={person: old, other: young})
     calls = [("age", {"person": person}), ("age", {"person": other}), ("calculator", {"expression": f"{old}-{young}"})]
-    return Task(
-        "older",
-        new.ask("older", person=person, other=other),
-        f"{person} is {old - young} years older than {other}.",
-        calls,
-        world,
-    )
+    told = f"{person} is {old - young} years older than {other}."
+    return Task("older", new.ask("older", person=person, other=other), told, calls, world)
 
 
 def _tellprice(new: Invention) -> Task:
@@ -286,40 +248,38 @@ def _tellprice(new: Invention) -> Task:
     world = World(prices={product: price}, phones={person: "0100 1000"})
     text = f"{product} costs {price}"
     calls = [("price", {"product": product}), ("send", {"person": person, "text": text})]
-    return Task(
-        "tellprice", new.ask("tellprice", person=person, product=product), f"I told {person}: {text}", calls, world
-    )
+    question = new.ask("tellprice", person=person, product=product)
+    return Task("tellprice", question, f"I told {person}: {text}", calls, world)
 
 
 def _absent(new: Invention) -> Task:
     """What is asked about is in no world."""
-    task = new.one_of((_price, _stock, _weather, _age, _phone, _notes))(new)
+    task = _looked_up(new.one_of(list(LOOKUPS)))(new)
     (name,) = task.calls[0][1].values()
     return Task("absent", task.question, f"I could not find {name}.", task.calls)
 
 
 def _talk(new: Invention) -> Task:
     said: Mapping[str, str] = TALK["said"]
-    listed = [asked for at, asked in enumerate(said) if not (at % HELD == HELD - 1 and not new.held)]
-    asked = new.one_of(listed)
+    asked = new.one_of(_part(list(said), new.held))
     return Task("talk", asked, said[asked])
 
 
 def _beyond(new: Invention) -> Task:
-    listed, things = (
-        [one for at, one in enumerate(TALK["beyond"][name]) if (at % HELD == HELD - 1) == new.held]
-        for name in ("asks", "things")
-    )
-    x, y = (new.one_of(things) if new.random.random() < 0.6 else new.name("topics") for _ in range(2))
-    return Task(
-        "beyond", new.one_of(listed).format(x=x, y=y, n=new.random.randint(1500, 2030)), TALK["beyond"]["answer"]
-    )
+    asks, things = (_part(TALK["beyond"][name], new.held) for name in ("asks", "things"))
+    x, y = (new.one_of(things) if new.random.random() < 0.6 else new.topic() for _ in range(2))
+    question = new.one_of(asks).format(x=x, y=y, n=new.random.randint(1500, 2030))
+    return Task("beyond", question, TALK["beyond"]["answer"])
+
+
+def _part(listed: Sequence[str], held: bool) -> list[str]:
+    return [one for at, one in enumerate(listed) if (at % HELD == HELD - 1) == held]
 
 
 KINDS: dict[str, tuple[float, Callable[[Invention], Task]]] = {
     **{kind: (3, _sums(kind)) for kind in ("sum", "difference", "times", "percent", "boxes", "left", "both")},
-    "price": (6, _price), "stock": (6, _stock), "weather": (6, _weather), "age": (5, _age), "phone": (6, _phone),
-    "notes": (6, _notes), "convert": (5, _convert), "order": (6, _order), "send": (7, _send), "remind": (6, _remind),
+    **{kind: (5 if kind == "age" else 6, _looked_up(kind)) for kind in LOOKUPS},
+    "convert": (5, _convert), "order": (6, _order), "send": (7, _send), "remind": (6, _remind),
     "now": (3, _now), "total": (7, _total), "worth": (4, _worth), "older": (4, _older), "tellprice": (5, _tellprice),
     "absent": (4, _absent), "talk": (3, _talk), "beyond": (5, _beyond),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from micro_agent.models.lookup import LookupFailed, look_up
 from micro_agent.models.settings import Settings
 from micro_agent.models.target import Target, UnusableError
 
-_NO_SERVER = {
+_NO_SERVER: dict[str | None, str] = {
     "mock": "it is offline rules", "tiny": "it computes in this process", "litellm": "LiteLLM decides where it goes",
 }  # fmt: skip
 """Providers without a server to ask, and why."""

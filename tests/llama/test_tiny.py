@@ -52,7 +52,7 @@ def test_numpy_writes_the_same_text(shipped: "Llama", mode: Mode) -> None:
         tokens = posted(shipped, "/tokenize", {"content": text, "add_special": True})["tokens"]
         assert tokens == model.tokenizer.encode(prompt)
         theirs = posted(shipped, "/completion", {"prompt": text, "n_predict": MOST, "temperature": 0, "special": True})
-        (ours,) = model.complete(prompt, Sampling(max_tokens=MOST))
+        ours = model.complete(prompt, Sampling(max_tokens=MOST))
         assert ours.text == theirs["content"].removesuffix("<|im_end|>")
         assert (ours.finish == "length") == (theirs["stop_type"] == "limit")
         assert ours.tokens == theirs["tokens_predicted"]

@@ -19,31 +19,30 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.models import usable
 from micro_agent.models.context_length import context_length_of
 from micro_agent.models.reply import reply_of, usage_of
+from micro_agent.models.scope import CallScope, calling
 from micro_agent.models.settings import Settings
 from micro_agent.models.tiny import generating
 from micro_agent.models.tiny.engine import NAME, TinyEngine
 from micro_agent.models.tiny.generating import card, shipped
 from micro_agent.models.tiny.sampling import Sampling
-from micro_agent.models.tiny.tokenizer import MARKS, Tokenizer
+from micro_agent.models.tiny.tokenizer import END, MARKS, Tokenizer
 from micro_agent.run import Mode
 from micro_agent.streaming import AnswerText, Ended
-from micro_agent.tools import Tool, load_tools
+from micro_agent.tools import ToolError, load_tools
 
 MODES: list[Mode] = ["native", "json"]
 TOOLS = list(load_tools(modules="micro_agent.models.tiny.toolset").values())
 PRICE = "What does the kettle cost?"
-HEAT = Sampling(temperature=2.0, max_tokens=20)
 
 
-def ask(question: str, mode: Mode = "native", tools: list[Tool] = TOOLS, **kwargs: Any) -> Run:
-    lm = configure_lm("tiny", announce=lambda line: None, **{"temperature": 0, **kwargs})
-    return MicroAgent(tools=tools, lm=lm, mode=mode, demos=None).ask(question)
+def ask(question: str, mode: Mode = "native") -> Run:
+    return MicroAgent(tools=TOOLS, lm=configure_lm("tiny", temperature=0), mode=mode).ask(question)
 
 
 def request(text: str, *, tools: bool = True, **config: Any) -> Request:
     offered = [FunctionTool(name=t.name, description=t.description, parameters=t.parameters) for t in TOOLS * tools]
-    asked = Config(**{"temperature": 0.0, "max_tokens": 60, **config})
-    return Request(model="tiny", messages=(Message.user(text),), tools=tuple(offered), config=asked)
+    known: dict[str, Any] = {"temperature": 0.0, "max_tokens": 60, **config}
+    return Request(model="tiny", messages=(Message.user(text),), tools=tuple(offered), config=Config(**known))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -63,6 +62,14 @@ def test_what_it_does_not_know_ends_without_a_crash(question: str, mode: Mode) -
     assert run.status in ("completed", "stopped"), run.error
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("How old is Rosa?", "Rosa is 72 years old."), ("Hello!", "Hello! What can I look up for you?")],
+)
+def test_its_kinds_are_several(question: str, answer: str) -> None:
+    assert ask(question).answer == answer
+
+
 def test_it_says_what_it_does_not_know() -> None:
     assert ask("Explain gravity to me.").answer == "I do not know that. I am a tiny model and can only use my tools."
 
@@ -80,7 +87,7 @@ def test_it_is_named_like_any_other_provider(
 
 
 def test_without_numpy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usable, "find_spec", lambda name: None)
+    monkeypatch.setattr(usable, "find_spec", dict[str, Any]().get)
     with pytest.raises(ConfigurationError, match=r"needs NumPy: pip install 'micro-agent\[tiny\]'"):
         configure_lm("tiny")
 
@@ -105,22 +112,11 @@ def test_the_same_seed_gives_the_same_text_and_others_differ() -> None:
     assert len(set(texts(None, None, None))) > 1
 
 
-def test_several_replies_come_of_one_prompt() -> None:
-    model = shipped()
-    prompt = ["Tell me about the kettle."]
-    both = model.complete(prompt, Sampling(temperature=2.0, max_tokens=20, seed=5), n=3)
-    alone = [model.complete(prompt, Sampling(2.0, None, None, seed, 20))[0] for seed in (5, 6, 7)]
-    assert both == alone
-    assert len({one.text for one in both}) == 3
-    assert len(model.complete(prompt, HEAT, n=2)) == 2
-
-
 def test_what_was_computed_of_the_last_prompt_changes_no_reply() -> None:
-    model = shipped()
-    how = Sampling(max_tokens=9)
-    first = model.complete(["What does the kettle cost?"], how)
-    model.complete(["What does the lamp cost?"], how)
-    assert model.complete(["What does the kettle cost?"], how) == first
+    first, second = [PRICE], ["What does the lamp cost?"]
+    model, how = shipped(), Sampling(max_tokens=9)
+    told = [model.complete(prompt, how) for prompt in (first, second)]
+    assert [model.complete(prompt, how) for prompt in (first, first, second)] == [told[0], told[0], told[1]]
 
 
 @pytest.mark.parametrize("how", [{"top_k": 1}, {"top_p": 1e-6}])
@@ -163,9 +159,17 @@ def test_a_reply_ends_where_the_context_does() -> None:
     model = shipped()
     most = model.shape.context
     prompt = ["a" + " a" * 4000]
-    (text,) = model.complete(prompt, Sampling(temperature=2.0, seed=1), never=[3])
+    text = model.complete(prompt, Sampling(temperature=2.0, seed=1), never=[END])
     assert text.finish == "length"
     assert text.prompt_tokens + text.tokens == most
+
+
+def test_a_reply_that_takes_too_long_is_given_up() -> None:
+    agent = MicroAgent(tools=TOOLS, lm=configure_lm("tiny"), settings=Settings(llm_timeout=1e-6))
+    for run in (agent.ask(PRICE), asyncio.run(agent.aask(PRICE))):
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error["code"] == "TIMEOUT"
 
 
 def test_a_call_can_be_forced_and_barred() -> None:
@@ -203,6 +207,28 @@ def test_async_callers_get_the_same() -> None:
     assert run.answer == "".join(shown) == "The price of kettle is 28."
 
 
+def test_whoever_gives_a_reply_up_hears_no_more_of_it() -> None:
+    long = request("Hello!", tools=False, temperature=2.0, seed=2, max_tokens=400)
+
+    async def heard() -> tuple[int, int]:
+        twin, pieces = TinyEngine().twin(), list[str]()
+
+        def hear(piece: str) -> None:
+            pieces.append(piece)
+            task.cancel()
+
+        with calling(CallScope(on_text=hear)):
+            task = asyncio.create_task(twin.complete(long))
+        await asyncio.wait([task])
+        assert task.cancelled()
+        until_then = len(pieces)
+        await twin.complete(request(PRICE))  # after the other, which is computed to its end
+        return until_then, len(pieces)
+
+    until_then, after = asyncio.run(heard())
+    assert until_then == after > 0
+
+
 def test_dspy_streams_it_and_saves_it(tmp_path: Path) -> None:
     lm = configure_lm("tiny", temperature=0)
     engine: Any = lm.engine
@@ -215,7 +241,7 @@ def test_dspy_streams_it_and_saves_it(tmp_path: Path) -> None:
     predict = dspy.Predict("question -> answer")
     predict.set_lm(lm)
     predict.save(tmp_path / "saved.json")
-    again = dspy.Predict("question -> answer")
+    again: Any = dspy.Predict("question -> answer")
     again.load(tmp_path / "saved.json", allow_unsafe_lm_state=True)
     assert again.lm.model == f"tiny/{NAME}"
     assert lm.copy().engine is engine
@@ -245,3 +271,5 @@ def test_the_world_of_its_tools_keeps_what_was_done() -> None:
     known["send"](person="Anna", text="hello")
     known["remind"](time="10:00", text="go")
     assert len(world.done) == 3
+    with pytest.raises(ToolError, match="cannot convert 'miles' to 'km'"):
+        known["convert"](value=3, unit="miles", to="km")

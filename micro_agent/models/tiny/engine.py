@@ -9,9 +9,11 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
-from dspy import LMInvalidRequestError, lm15
+from dspy import LMInvalidRequestError, LMTimeoutError, lm15
 
 from micro_agent.models import scope
 from micro_agent.models.failures import Refusal, refused
@@ -48,7 +50,7 @@ class TinyEngine(Traits):
         """What the model replies.
 
         Raises:
-            LMError: The request has images, or does not fit into the context.
+            LMError: The request has images or does not fit into the context, or the deadline of the call has passed.
         """
         if any(message.parts_of(lm15.ImagePart) for message in request.messages):
             raise LMInvalidRequestError("the tiny model does not see images; ask a model that does")
@@ -56,11 +58,15 @@ class TinyEngine(Traits):
         forced = native and choice is not None and choice.mode == "required"
         barred = not native or (choice is not None and choice.mode == "none")
         begin, never = [CALL] * forced, [CALL] * barred
-        how, on_text = _sampling(request.config), scope.current().on_text
+        how, bounds = _sampling(request.config), scope.current()
         try:
-            (text,) = shipped().complete(prompt_of(request), how, begin=begin, never=never, on_text=on_text)
+            text = shipped().complete(
+                prompt_of(request), how, begin=begin, never=never, on_text=bounds.on_text, until=bounds.deadline
+            )
         except PromptTooLong as error:
             raise refused(_too_long(error)) from error
+        except TimeoutError as error:
+            raise LMTimeoutError("the tiny model wrote no whole reply in the time it was given") from error
         return response_of(_body(text, native), model=request.model, wire="openai")
 
     def stream(self, request: lm15.Request) -> Iterator[Any]:
@@ -100,10 +106,19 @@ class AsyncTinyEngine:
         return cls(TinyEngine())
 
     async def complete(self, request: lm15.Request) -> lm15.Response:
-        """As `TinyEngine.complete`: in a thread, unless text is wanted as it comes, which belongs to this one."""
-        if scope.current().on_text is None:
-            return await asyncio.to_thread(self._engine.complete, request)
-        return self._engine.complete(request)
+        """As `TinyEngine.complete`, in a thread; text that is wanted as it comes is handed over in this one."""
+        bounds, loop, listening = scope.current(), asyncio.get_running_loop(), True
+
+        def heard(piece: str) -> None:
+            if listening and bounds.on_text is not None:
+                bounds.on_text(piece)
+
+        on_text = bounds.on_text and partial(loop.call_soon_threadsafe, heard)
+        try:
+            with scope.calling(replace(bounds, on_text=on_text)):
+                return await asyncio.to_thread(self._engine.complete, request)
+        finally:
+            listening = False  # whoever gave it up hears no more of it
 
     async def stream(self, request: lm15.Request) -> AsyncIterator[Any]:
         """`complete`, as DSPy's stream events."""

@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import inf
 from threading import Lock
+from time import monotonic
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +19,6 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.models.tiny.network import Floats, Network, Seen, Shape
 from micro_agent.models.tiny.sampling import Sampling, drawn
 from micro_agent.models.tiny.tokenizer import CALL, END, Part, Tokenizer
-
-Piece = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,54 +40,46 @@ class PromptTooLong(ValueError):
 
 
 class TinyModel:
-    """A network with its tokenizer. It keeps what it computed of the last prompt. Safe to share between threads."""
+    """A network with its tokenizer, and what it saw last. Safe to share between threads, which it serves in turn."""
 
     def __init__(self, network: Network, tokenizer: Tokenizer) -> None:
         self.shape, self.tokenizer = network.shape, tokenizer
         self._network = network
-        self._last = Seen(network.shape)
+        self._seen = Seen(network.shape)
         self._lock = Lock()
 
     def complete(
-        self, prompt: Sequence[Part], how: Sampling = Sampling(), *, n: int = 1,  # noqa: B008 - a constant
-        begin: Sequence[int] = (), never: Collection[int] = (), on_text: Piece | None = None,
-    ) -> list[Text]:  # fmt: skip
-        """Go on with a prompt, which is computed once for all ``n`` replies.
+        self, prompt: Sequence[Part], how: Sampling, *, begin: Sequence[int] = (), never: Collection[int] = (),
+        on_text: Callable[[str], object] | None = None, until: float | None = None,
+    ) -> Text:  # fmt: skip
+        """Go on with a prompt. What it shares with the one before, and the reply to that, is not computed again.
 
         Args:
             prompt: Tokens and text.
-            how: How a reply is drawn. The second of several has the next seed, and so on.
-            n: How many replies.
-            begin: The tokens that every reply begins with.
-            never: Tokens that no reply contains.
-            on_text: Gets the text of the first reply as it is written, up to a call.
+            how: How the reply is drawn.
+            begin: The tokens that it begins with.
+            never: Tokens that it does not contain.
+            on_text: Gets its text as it is written, up to a call.
+            until: The instant, of `time.monotonic`, at which it is given up.
 
         Raises:
             PromptTooLong: There is no room for a reply.
+            TimeoutError: It was given up.
         """
         tokens = self.tokenizer.encode(prompt)
         if len(tokens) + len(begin) >= self.shape.context:
             raise PromptTooLong(len(tokens), self.shape.context)
         with self._lock:
-            seen, logits = self._computed(tokens)
-            found: list[Text] = []
-            for number in range(n):
-                one = how if how.seed is None else _seeded(how, how.seed + number)
-                reply = _Reply(self, one, begin, never, on_text if number == 0 else None)
-                found.append(reply.written(seen, logits))
-                del seen.tokens[len(tokens) :]
-        return found
+            logits = self._computed(tokens)
+            return _Reply(self, how, begin, never, on_text, until).written(self._seen, logits)
 
-    def _computed(self, tokens: list[int]) -> tuple[Seen, Floats]:
-        """The state after a prompt; what it shares with the last one is not computed again."""
-        last = self._last
-        shared = next(
-            (at for at, (one, other) in enumerate(zip(last.tokens, tokens, strict=False)) if one != other), None
-        )
-        shared = min(len(last.tokens), len(tokens)) if shared is None else shared
-        shared = min(shared, len(tokens) - 1)  # the logits are those of a token that is taken in now
-        del last.tokens[shared:]
-        return last, self._network.next(last, tokens[shared:])
+    def _computed(self, tokens: list[int]) -> Floats:
+        """The logits behind a prompt."""
+        seen, most = self._seen, len(tokens) - 1  # the last is taken in now, whatever was seen
+        pairs = enumerate(zip(seen.tokens, tokens[:most], strict=False))
+        shared = next((at for at, (one, other) in pairs if one != other), min(len(seen.tokens), most))
+        del seen.tokens[shared:]
+        return self._network.next(seen, tokens[shared:])
 
     def next(self, seen: Seen, token: int) -> Floats:
         """The logits behind one more token."""
@@ -98,20 +90,24 @@ class _Reply:
     """One reply as it is written."""
 
     def __init__(
-        self, model: TinyModel, how: Sampling, begin: Sequence[int], never: Collection[int], on_text: Piece | None
-    ) -> None:
-        self._model, self._how, self._begin, self._never, self._on_text = model, how, list(begin), list(never), on_text
+        self, model: TinyModel, how: Sampling, begin: Sequence[int], never: Collection[int],
+        on_text: Callable[[str], object] | None, until: float | None,
+    ) -> None:  # fmt: skip
+        self._model, self._how, self._begin, self._never = model, how, list(begin), list(never)
+        self._on_text, self._until = on_text, inf if until is None else until
         self._random = np.random.default_rng(how.seed)
         self._reader = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = max((len(stop) for stop in how.stop), default=1) - 1
         self._text, self._shown, self._calling = "", 0, False
 
     def written(self, seen: Seen, logits: Floats) -> Text:
-        """The whole of it, behind a prompt that was seen and is left as it was but for what is written."""
+        """The whole of it, behind a prompt that was seen."""
         prompt = len(seen.tokens)
         room = self._model.shape.context - prompt
         most = room if self._how.max_tokens is None else min(room, self._how.max_tokens)
         for count in range(1, most + 1):
+            if monotonic() >= self._until:
+                raise TimeoutError
             token = self._chosen(logits)
             if token == END or self._stopped(token):
                 return self._ended("stop", prompt, count)
@@ -147,10 +143,6 @@ class _Reply:
         if self._on_text is not None and not self._calling and end > self._shown:
             self._on_text(self._text[self._shown : end])
             self._shown = end
-
-
-def _seeded(how: Sampling, seed: int) -> Sampling:
-    return Sampling(how.temperature, how.top_k, how.top_p, seed, how.max_tokens, how.stop)
 
 
 def card() -> dict[str, Any]:

@@ -39,13 +39,6 @@ class Seen:
         each = shape.width // shape.heads
         self.values: Floats = np.empty((shape.layers, 2, shape.heads, shape.context, each), np.float32)
 
-    def copy(self, shape: Shape, length: int) -> "Seen":
-        """The first tokens of it, to go on from there in another way."""
-        found = Seen(shape)
-        found.tokens = self.tokens[:length]
-        found.values[:, :, :, :length] = self.values[:, :, :, :length]
-        return found
-
 
 class Network:
     """The weights, and what they make of tokens. Safe to share between threads."""

@@ -6,7 +6,9 @@ bytes.
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from math import inf
 
 UNKNOWN, BEGIN, START, END, CALL, CALLED = range(6)
 """The marks: the first tokens of every vocabulary. Text never becomes one of them."""
@@ -33,7 +35,7 @@ class Tokenizer:
         self.vocabulary = vocabulary
         self._ids = {token: number for number, token in enumerate(vocabulary) if number >= len(MARKS)}
         self._bytes = [_bytes_of(number, token) for number, token in enumerate(vocabulary)]
-        self._known: dict[str, list[int]] = {}
+        self._known = lru_cache(maxsize=50_000)(self._split)
 
     def encode(self, parts: Iterable[Part]) -> list[int]:
         """The tokens of parts."""
@@ -47,22 +49,14 @@ class Tokenizer:
         return b"".join(self._bytes[token] for token in tokens)
 
     def _text(self, text: str) -> list[int]:
-        found: list[int] = []
-        for word in words(text):
-            known = self._known.get(word)
-            if known is None:
-                known = self._split(word)
-                if len(self._known) < 50_000:
-                    self._known[word] = known
-            found += known
-        return found
+        return [token for word in words(text) for token in self._known(word)]
 
     def _split(self, word: str) -> list[int]:
         pieces = list(word)
         while len(pieces) > 1:
-            ranks = [self._ids.get(left + right, len(self._ids) * 2) for left, right in pairwise(pieces)]
+            ranks = [self._ids.get(left + right, inf) for left, right in pairwise(pieces)]
             at = min(range(len(ranks)), key=ranks.__getitem__)
-            if ranks[at] > len(self._ids) + len(MARKS):
+            if ranks[at] == inf:
                 break
             pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
         found: list[int] = []
