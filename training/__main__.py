@@ -31,7 +31,7 @@ def main() -> None:
     sys.stderr.write(f"{len(known)} tokens in the vocabulary, {origin['conversations']} conversations\n")
     shape = Shape(vocabulary=len(known), width=128, inner=352, heads=4, layers=4, context=4096)
     export.shipped(fitted(made, shape, seed=asked.seed), shape, known, **origin, jax=version("jax"))
-    sys.stdout.write(table())
+    sys.stdout.write(table(20))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def held_out(kind: str, mode: Mode, count: int, seed: int) -> Iterator[list[Expe
         yield turns
 
 
-def table(count: int = 100, seed: int = 1) -> str:
+def table(count: int, seed: int = 1) -> str:
     """A table in Markdown: by kind and mode, the part of calls, of answers, and of whole tasks that is right."""
     head = " | ".join(f"{mode}: {what}" for mode in MODES for what in ("calls", "answers", "whole"))
     lines = [f"| kind | {head} |", "|---" * (1 + 3 * len(MODES)) + "|"]
@@ -74,4 +74,4 @@ def _reply(model: TinyModel, prompt: list[Part]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table())
+    sys.stdout.write(table(100))

@@ -72,7 +72,8 @@ def _litellm(asked: Target, settings: Settings, announce: Announce) -> Target:
 
 def _tiny(asked: Target, settings: Settings, announce: Announce) -> Target:
     if find_spec("numpy") is None:
-        raise UnusableError("the tiny provider needs NumPy", "pip install 'micro-agent[tiny]'")
+        told = "install the extra, with pip install '.[tiny]' in a checkout of micro-agent"
+        raise UnusableError("the tiny provider needs NumPy", told)
     if asked.model not in (None, TINY):
         raise UnusableError(f"the tiny provider has no model {asked.model!r}", f"leave --model out, or name {TINY}")
     announce(f"{TINY} is a real but tiny model: it knows a few kinds of questions, and often errs")
