@@ -101,6 +101,15 @@ def test_the_weights_are_those_that_were_published(monkeypatch: pytest.MonkeyPat
         shipped.__wrapped__()
 
 
+def test_its_page_tells_the_same_as_its_card() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tiny.md").read_text("utf-8")
+    told = card()
+    for name in ("name", "licence", "weights_sha256", "data_sha256", "jax"):
+        assert told[name] in page
+    for number in (told["parameters"], told["conversations"], told["shape"]["vocabulary"], told["shape"]["context"]):
+        assert f"{number:,}" in page
+
+
 def test_the_same_seed_gives_the_same_text_and_others_differ() -> None:
     def texts(*seeds: int | None) -> list[str]:
         engine = TinyEngine()
