@@ -6,13 +6,12 @@ The same seed gives the same conversations, and the same weights as far as JAX c
 import argparse
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
 from micro_agent.models.tiny.network import Shape
 from training import export
 from training.fitting import fitted
 from training.measure import table
-from training.pool import digest, loaded, saved, sheets, vocabulary
+from training.pool import digest, sheets, vocabulary
 
 
 def main() -> None:
@@ -20,13 +19,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--groups", type=int, default=5500, help="groups of about 12 conversations each")
-    parser.add_argument("--pool", type=Path, default=Path("build/training/pool.npz"), help="where they are kept")
     asked = parser.parse_args()
     known = vocabulary(asked.seed)
-    if not asked.pool.exists():
-        asked.pool.parent.mkdir(parents=True, exist_ok=True)
-        saved(asked.pool, sheets(known, asked.groups, asked.seed + 1))
-    made = loaded(asked.pool)
+    made = sheets(known, asked.groups, asked.seed + 1)
     origin = {"seed": asked.seed, "conversations": sum(len(one.branches) for one in made), "data_sha256": digest(made)}
     sys.stderr.write(f"{len(known)} tokens in the vocabulary, {origin['conversations']} conversations\n")
     shape = Shape(vocabulary=len(known), width=128, inner=352, heads=4, layers=4, context=4096)

@@ -78,23 +78,19 @@ def step(weights: Weights, moments: Any, number: Any, rate: Any, batch: Batch, *
     return new, (first, second), value
 
 
-def fitted(sheets: Sequence[Sheet], shape: Shape, *, seed: int, epochs: int = 1) -> dict[str, np.ndarray]:
-    """Weights that were trained on all sheets so many times over; progress goes to stderr."""
-    random = np.random.default_rng(seed)
+def fitted(sheets: Sequence[Sheet], shape: Shape, *, seed: int) -> dict[str, np.ndarray]:
+    """Weights that were trained on all sheets once; progress goes to stderr."""
     weights: Any = {name: jnp.asarray(value) for name, value in initial(shape, seed).items()}
     moments: Any = tuple({name: jnp.zeros_like(value) for name, value in weights.items()} for _ in range(2))
-    todo = sum(1 for _ in batches(sheets, np.random.default_rng(seed))) * epochs
-    begun, losses, number = monotonic(), list[float](), 0
-    for _ in range(epochs):
-        for batch in batches(sheets, random):
-            number += 1
-            rate = (
-                PEAK * min(1.0, number / WARM) * (LAST + (1 - LAST) * (1 + np.cos(np.pi * min(1.0, number / todo))) / 2)
-            )
-            weights, moments, value = step(weights, moments, float(number), rate, batch, shape=shape)
-            losses.append(float(value))
-            if number % 50 == 0:
-                line = f"step {number} of about {todo}: loss {np.mean(losses[-50:]):.4f}, {monotonic() - begun:.0f} s\n"
-                sys.stderr.write(line)
-                sys.stderr.flush()
+    todo = sum(1 for _ in batches(sheets, np.random.default_rng(seed)))
+    begun, losses = monotonic(), list[float]()
+    for number, batch in enumerate(batches(sheets, np.random.default_rng(seed)), 1):
+        fall = LAST + (1 - LAST) * (1 + np.cos(np.pi * number / todo)) / 2
+        rate = PEAK * min(1.0, number / WARM) * fall
+        weights, moments, value = step(weights, moments, float(number), rate, batch, shape=shape)
+        losses.append(float(value))
+        if number % 50 == 0:
+            line = f"step {number} of {todo}: loss {np.mean(losses[-50:]):.4f}, {monotonic() - begun:.0f} s\n"
+            sys.stderr.write(line)
+            sys.stderr.flush()
     return {name: np.asarray(value) for name, value in weights.items()}

@@ -1,12 +1,11 @@
-"""Conversations as tokens, many, in one file: made once, by as many processes as there are cores."""
+"""Conversations as tokens, many: made by as many processes as there are cores."""
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,36 +64,7 @@ def _sheet(group: Group, tokenizer: Tokenizer) -> Sheet:
 def digest(made: Sequence[Sheet]) -> str:
     """Sha256 of sheets, which says whether they are those that a model was trained on."""
     found = hashlib.sha256()
-    for ids, right, _ in _flat(made):
-        found.update(np.int32(len(ids)).tobytes() + ids.tobytes() + right.tobytes())
-    return found.hexdigest()
-
-
-def saved(path: Path, made: Sequence[Sheet]) -> None:
-    """Write sheets to a file."""
-    flat = list(_flat(made))
-    np.savez(
-        path, ids=np.concatenate([ids for ids, _, _ in flat]), right=np.concatenate([right for _, right, _ in flat]),
-        lengths=np.array([len(ids) for ids, _, _ in flat], np.int32), heads=np.array([head for _, _, head in flat]),
-    )  # fmt: skip
-
-
-def loaded(path: Path) -> list[Sheet]:
-    """The sheets of a file."""
-    with np.load(path) as stored:
-        ends = np.cumsum(stored["lengths"])[:-1]
-        parts = zip(np.split(stored["ids"], ends), np.split(stored["right"], ends), stored["heads"], strict=True)
-        found: list[Sheet] = []
-        for ids, right, head in parts:
-            if head:
-                found.append(Sheet(ids, []))
-            else:
-                found[-1].branches.append((ids, right))
-        return found
-
-
-def _flat(made: Sequence[Sheet]) -> Iterator[tuple[Tokens, NDArray[np.bool_], bool]]:
     for sheet in made:
-        yield sheet.head, np.zeros(len(sheet.head), np.bool_), True
-        for ids, right in sheet.branches:
-            yield ids, right, False
+        for ids, right in [(sheet.head, np.zeros(len(sheet.head), np.bool_)), *sheet.branches]:
+            found.update(np.int32(len(ids)).tobytes() + ids.tobytes() + right.tobytes())
+    return found.hexdigest()
