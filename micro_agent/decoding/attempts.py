@@ -44,6 +44,8 @@ _NAMED_IN = re.compile(
 )
 _COINED = re.compile(r"[a-z][a-z0-9]*+[_.A-Z-]")
 """How the name of a tool begins that is not a word of a language."""
+_ELEMENT = re.compile(r"<([A-Za-z_][\w.-]{0,127}+)>\s*+(?P<inside><.*>)\s*</\1>", re.DOTALL)
+_TAG = re.compile(r"<([\w.-]{1,128}+)>")
 _PARTNER = {"[": "]", "{": "}", "(": ")", "<": ">", "｛": "｝"}
 
 
@@ -184,7 +186,8 @@ def _speaks(page: Page, mark: Mark) -> bool:
 def unmade(page: Page, answer: str) -> DecodeError | None:
     """An error for a text that nobody claims and that is more likely an attempt at a call than an answer.
 
-    It is as a whole a list or an object with the name of a tool in it, the arguments of one, or its name and brackets.
+    It is as a whole a list or an object with the name of a tool in it, the arguments of one, or its name and brackets;
+    or an element whose tags are all arguments of one.
     """
     text = answer.strip()
     if not page.offer.tools or len(text) > _REACH:
@@ -194,7 +197,7 @@ def unmade(page: Page, answer: str) -> DecodeError | None:
     if begun is None or not text.endswith(_PARTNER[begun["bracket"]]):
         return None
     named = filter(None, chain([begun["name"]], map(_name_in, _NAMED_IN.finditer(text))))
-    known = next(filter(None, map(page.offer.resolve, named)), None) or _takes(page, text)
+    known = next(filter(None, map(page.offer.resolve, named)), None) or _takes(page, text) or _tagged(page, text)
     if known is None:
         return None
     return error("malformed", f"{shorten(text, 60)!r}, which is in no form of a tool call.", page.offer, known)
@@ -219,6 +222,15 @@ def _takes(page: Page, text: str) -> str | None:
         name for name in names if given.keys() <= page.offer.properties(name) and not page.offer.faults(name, given)
     ]
     return fitting[0] if fitting else None
+
+
+def _tagged(page: Page, text: str) -> str | None:
+    """The first tool that has all the tags of an element, whose own name is not a tool's, as arguments."""
+    element = _ELEMENT.fullmatch(text)
+    tags = set(_TAG.findall(element["inside"])) if element is not None else set[str]()
+    return next(
+        (tool.name for tool in page.offer.tools or () if tags and tags <= page.offer.properties(tool.name)), None
+    )
 
 
 def is_shown(page: Page, claim: Claim) -> bool:
