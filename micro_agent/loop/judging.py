@@ -9,7 +9,7 @@ from micro_agent.effects import Answer, Effect, Plan
 from micro_agent.loop.finishing import given_in
 from micro_agent.loop.preparing import prepared
 from micro_agent.run import LMCall, Run
-from micro_agent.sampling.agreement import of_data, of_text
+from micro_agent.sampling.agreement import of_data, of_text, values_told
 from micro_agent.sampling.choosing import Sample
 from micro_agent.sampling.grounding import ungrounded, ungrounded_numbers
 from micro_agent.tools import Ready, Refused, Tool, resolve
@@ -63,8 +63,8 @@ def judged(loop: Loop, reply: LMCall) -> Sample:
     effect = next(replace(copied, run=run).effects(), None)
     refused = run.status in ("stopped", "failed") or (isinstance(effect, Plan) and effect.asks is None)
     usable = not refused and all(isinstance(call, Ready) and not loop.forbids(call) for call in calls)
-    loose = ungrounded_numbers(given.text, loop.run) if given else [one for one in calls if _is_loose(one, loop.run)]
-    return Sample(says, usable=usable, grounded=not loose, effects=has_effects(loop, reply))
+    grounded = not any(_is_loose(call, run) for call in calls) if given is None else _is_founded(given.text, run)
+    return Sample(says, usable=usable, grounded=grounded, effects=has_effects(loop, reply))
 
 
 def has_effects(loop: Loop, reply: LMCall) -> bool:
@@ -75,6 +75,11 @@ def has_effects(loop: Loop, reply: LMCall) -> bool:
 
 def _named(call: Ready | Refused) -> list[Any]:
     return [call.tool.name if isinstance(call, Ready) else call.name, call.args]
+
+
+def _is_founded(answer: str, run: Run) -> bool:
+    """Whether the numbers of an answer stand somewhere, and a value that the tools gave stands in it, if they did."""
+    return not ungrounded_numbers(answer, run) and values_told(answer, run) != set()
 
 
 def _is_loose(call: Ready | Refused, run: Run) -> bool:

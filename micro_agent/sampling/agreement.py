@@ -22,17 +22,23 @@ def of_data(value: Any) -> str:
 
 
 def of_text(answer: str, run: Run) -> str:
-    """An answer: the values in it that tools gave and the question does not have; its words where there are none."""
-    asked, said = read(run.question), read(answer)
-    words = " ".join(token[0] for token in TOKEN.finditer(plain(answer)))
-    found: set[str] = set()
+    """An answer: the `values_told` in it, or its words where there are none."""
+    told = values_told(answer, run)
+    return of_data(sorted(told)) if told else _words(answer)
+
+
+def values_told(answer: str, run: Run) -> set[str] | None:
+    """The values in an answer that tools gave and the question does not have; ``None`` where they gave none."""
+    asked, said, words = read(run.question), read(answer), f" {_words(answer)} "
+    told, given = set[str](), False
     for text, seen in _values(run):
-        numbers = (seen.numbers & said.numbers) - asked.numbers
-        found.update(map(str, numbers))
-        name = " ".join(token[0] for token in TOKEN.finditer(plain(text)))
-        if not seen.numbers and seen.words and not seen.words <= asked.words and f" {name} " in f" {words} ":
-            found.add(name)
-    return of_data(sorted(found)) if found else words
+        numbers = seen.numbers - asked.numbers
+        is_name = not seen.words <= asked.words
+        given = given or bool(numbers) or is_name
+        told.update(map(str, numbers & said.numbers))
+        if is_name and f" {_words(text)} " in words:
+            told.add(_words(text))
+    return told if given else None
 
 
 def _values(run: Run) -> Iterator[tuple[str, Seen]]:
@@ -40,6 +46,10 @@ def _values(run: Run) -> Iterator[tuple[str, Seen]]:
     given = [step.observation for step in run.steps if step.is_tool and step.ok]
     short = (text for one in given for text in texts_in(one, keys=False) if len(text) <= _LONGEST_VALUE)
     return ((text, read(text)) for text in islice(short, _MOST_VALUES))
+
+
+def _words(text: str) -> str:
+    return " ".join(token[0] for token in TOKEN.finditer(plain(text)))
 
 
 def _plain_numbers(value: Any) -> Any:
