@@ -65,7 +65,8 @@ def judged(loop: Loop, reply: LMCall) -> Sample:
     usable = not refused and all(isinstance(call, Ready) and not loop.forbids(call) for call in calls)
     grounded = not any(_is_loose(call, run) for call in calls) if given is None else _is_founded(given.text, run)
     early = given is not None and not any(step.is_tool and step.ok for step in run.steps)
-    return Sample(says, usable=usable, grounded=grounded, effects=has_effects(loop, reply), early=early)
+    effects = has_effects(loop, reply) and not isinstance(effect, Plan)  # else the model is asked about it in any case
+    return Sample(says, usable=usable, grounded=grounded, effects=effects, early=early)
 
 
 def has_effects(loop: Loop, reply: LMCall) -> bool:
