@@ -1,6 +1,7 @@
 """A run of which replies are thrown away, or of which several are asked for, and whose process may be killed."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from micro_agent import MicroAgent, configure_lm, tool
@@ -22,6 +23,7 @@ def says(request: Received, samples: int) -> Reply:
     """
     results = sum(message["role"] == "tool" for message in request.messages)
     seed = (request.body or {}).get("seed")
+    bad: Sequence[Mapping[int | None, Reply]]
     if samples == 1:
         bad = {None: text(""), 1: UNREADABLE}, {None: call("broken", {}), 4: LUVIRA}, {None: text("It rains in Rome.")}
     else:

@@ -1,4 +1,4 @@
-"""Replies that are not in force are on record: a kill loses nothing, nothing is done twice, and a replay chooses again."""
+"""Replies that are not in force are on record: a kill loses nothing, nothing is done twice, a replay chooses again."""
 
 import os
 import subprocess
