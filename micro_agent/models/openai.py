@@ -35,6 +35,7 @@ class OpenAIEngine(HttpEngine):
 
     default_mode: ClassVar[Mode] = "native"
     wire: ClassVar[Wire] = "openai"
+    takes_n = True  # until it gives one only
 
     def __init__(
         self,

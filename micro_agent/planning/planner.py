@@ -28,6 +28,7 @@ from micro_agent.planning.resampling import Tries
 from micro_agent.planning.signature import compiling
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.run.asking import YesOrNo
+from micro_agent.run.sampling import replies
 from micro_agent.tools import Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.wires import JsonWire, NativeWire
@@ -47,6 +48,7 @@ class Planner:
     system: str | None = None
     outputs: Outputs = PLAIN
     _number: int = 0
+    _count: int = 1
     _tries: Tries = field(default_factory=Tries)
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -54,8 +56,12 @@ class Planner:
         self._bill = Bill()
         self._wire()
 
-    def plan(self, run: Run, *, asks: YesOrNo | None = None) -> Planned:
-        """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked."""
+    def plan(self, run: Run, *, asks: YesOrNo | None = None, count: int = 1) -> Planned:
+        """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked.
+
+        ``count`` replies are asked for in one request, if the server takes that.
+        """
+        self._count = count if traits_of(self.lm).takes_n else 1
         answer = self._asking().ask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
@@ -66,8 +72,9 @@ class Planner:
                 answer = self._adapted(run, error)
         return answer
 
-    async def aplan(self, run: Run, *, asks: YesOrNo | None = None) -> Planned:
+    async def aplan(self, run: Run, *, asks: YesOrNo | None = None, count: int = 1) -> Planned:
         """The same, awaited."""
+        self._count = count if traits_of(self.lm).takes_n else 1
         answer = await self._asking().aask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
@@ -110,7 +117,9 @@ class Planner:
 
     def _inputs(self, run: Run) -> dict[str, Any]:
         window, held = self._window, self._held()
-        self._changed = window.bounded(self._tries.settings(run, held, room=window.room, number=self._number), held)
+        self._changed = window.bounded(
+            self._tries.settings(run, held, room=window.room, number=self._number, count=self._count), held
+        )
         return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
                 "signature": self._signature, "config": dict(self._changed)}  # fmt: skip
 
@@ -139,5 +148,8 @@ class Planner:
         call = self._adapter.last
         self._tries.answered()
         self._window.answered()
-        call.cost_usd, call.request["steps"] = self._cost(call), len(run.steps)
-        return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, self._window.conversation(run)))
+        traits_of(self.lm).takes_n = traits_of(self.lm).takes_n and (self._count == 1 or bool(call.samples))
+        for one in replies(call):
+            one.cost_usd, one.request["steps"] = self._cost(one), len(run.steps)
+            with_ids(one, self._window.conversation(run))
+        return kept(self.predict, self.lm.model, self._adapter.page, call)
