@@ -53,7 +53,6 @@ class DecisionAdapter(dspy.Adapter):
         settings = {**lm.kwargs, **lm_kwargs}
         self._anew = {key: settings[key] for key in settings if key == "rollout_id"}  # asks past DSPy's cache
         settings = {key: settings[key] for key in SETTINGS if settings.get(key) is not None}
-        settings |= {key: lm_kwargs[key] for key in lm_kwargs if key == "n"}
         if settings != self._config[0]:
             self._config = settings, self.wire.config(settings, self._format)
         return Request(

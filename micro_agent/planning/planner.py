@@ -18,6 +18,7 @@ from micro_agent.models.failures import marked, overflows
 from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price
+from micro_agent.models.scope import several
 from micro_agent.planning.adapter import DecisionAdapter
 from micro_agent.planning.asking import Asking
 from micro_agent.planning.bill import Bill
@@ -65,8 +66,9 @@ class Planner:
         answer = self._asking().ask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
-                with self._context():
-                    self.predict(**self._inputs(run))
+                inputs = self._inputs(run)
+                with self._context(), several(self._count):
+                    self.predict(**inputs)
                 answer = self._call(run)
             except dspy.LMError as error:
                 answer = self._adapted(run, error)
@@ -78,8 +80,9 @@ class Planner:
         answer = await self._asking().aask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
-                with self._context():
-                    await self.predict.acall(**self._inputs(run))
+                inputs = self._inputs(run)
+                with self._context(), several(self._count):
+                    await self.predict.acall(**inputs)
                 answer = self._call(run)
             except dspy.LMError as error:
                 answer = self._adapted(run, error)
@@ -117,9 +120,9 @@ class Planner:
 
     def _inputs(self, run: Run) -> dict[str, Any]:
         window, held = self._window, self._held()
-        self._changed = window.bounded(
-            self._tries.settings(run, held, room=window.room, number=self._number, count=self._count), held
-        )
+        found = self._tries.settings(run, held, room=window.room, number=self._number, count=self._count)
+        self._count = found.pop("n", 1)
+        self._changed = window.bounded(found, held)
         return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
                 "signature": self._signature, "config": dict(self._changed)}  # fmt: skip
 
@@ -135,6 +138,7 @@ class Planner:
                 return trimmed
             raise marked(error, remedy=longer_context(self.lm))
         if self._tries.without(error):
+            traits_of(self.lm).takes_n &= "n" not in self._tries.refused
             return None
         if (mode := given_way(self.lm, error, self.mode, self.tools)) is None:
             raise error
@@ -148,7 +152,8 @@ class Planner:
         call = self._adapter.last
         self._tries.answered()
         self._window.answered()
-        traits_of(self.lm).takes_n = traits_of(self.lm).takes_n and (self._count == 1 or bool(call.samples))
+        if self._count > 1 and not call.samples:
+            traits_of(self.lm).takes_n = False
         for one in replies(call):
             one.cost_usd, one.request["steps"] = self._cost(one), len(run.steps)
             with_ids(one, self._window.conversation(run))

@@ -62,10 +62,9 @@ class NativeWire:
 
     def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
         """The settings of a request. ``tool_choice`` among them, if any, is ``required``: a call and no answer."""
-        sampling = {name: value for name, value in settings.items() if name not in ("tool_choice", "n")}
-        forced = ToolChoice("required") if "tool_choice" in settings else None
-        several = {"n": settings["n"]} if "n" in settings else None
-        return Config(**sampling, tool_choice=forced, response_format=response_format, extensions=several)
+        sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
+        forced = None if sampling == settings else ToolChoice("required")
+        return Config(**sampling, tool_choice=forced, response_format=response_format)
 
     def asks(self, question: str, images: Sequence[Image] = ()) -> Message:
         """The question, and the images that it is about."""
