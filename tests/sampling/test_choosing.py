@@ -1,4 +1,4 @@
-"""Which of several replies is taken, whatever they are worth: in order, in the end always, and nothing that was tried."""
+"""Which of several replies is taken, whatever they are worth: in order, always in the end, nothing that was tried."""
 
 from dataclasses import replace
 
