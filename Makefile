@@ -14,14 +14,16 @@ VENV := .venv$(if $(filter-out file,$(origin PYTHON)),-$(VERSION))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements-dev.txt
+EXTRAS := chat dev report server tiny  # all but train
 TORTURE := .venv-torture
 TORTURE_LOCK := requirements-torture.txt
+TRAIN := .venv-train
 LOCK_TOOLS := .venv-lock
 PIP := python -m pip install --quiet --disable-pip-version-check
 # The lock has all of them: nothing is resolved, or pip 23 takes a newer `coverage[toml]` than the pinned `coverage`.
 LOCKED := --no-deps --require-hashes -r
 
-.PHONY: help demo test check coverage lint types fix torture bench lock clean
+.PHONY: help demo test check coverage lint types fix torture bench train lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,8 +59,11 @@ bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
 	@for name in $(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python -m "benchmarks.$$name"; done
 
+train: $(TRAIN)/.ready ## Make the tiny model that ships from scratch: an hour on 2 cores
+	$(TRAIN)/bin/python -m training
+
 lock: $(LOCK_TOOLS)/.ready ## Pin the packages again; UPGRADE=1 takes newer ones
-	$(call PINNED,$(LOCK),The package with its extras and the tools,--all-extras pyproject.toml)
+	$(call PINNED,$(LOCK),The package with its extras and the tools,$(EXTRAS:%=--extra %) pyproject.toml)
 	$(call PINNED,$(TORTURE_LOCK),What only `make torture` needs,--group torture)
 
 # One version of each package for every Python from 3.11 on and every platform. Pins that stand in the file stay.
@@ -69,7 +74,7 @@ $(LOCK_TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --for
 endef
 
 clean: ## Remove the environment and everything that tests and builds leave
-	rm -rf .venv .venv-3.* $(TORTURE) $(LOCK_TOOLS) build dist htmlcov .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.* $(TORTURE) $(TRAIN) $(LOCK_TOOLS) build dist htmlcov .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 define NEW_VENV
@@ -91,6 +96,14 @@ $(TORTURE)/.ready: $(TORTURE_LOCK)
 	@echo 'Setting up $(TORTURE) with the servers that the long tests attack: once, 600 MB' >&2
 	@$(PYTHON) -m venv $(TORTURE)
 	@$(TORTURE)/bin/$(PIP) $(LOCKED) $(TORTURE_LOCK)
+	@touch $@
+
+$(TRAIN)/.ready: pyproject.toml $(LOCK)
+	$(NEW_VENV)
+	@echo 'Setting up $(TRAIN) with JAX: once, 1.6 GB' >&2
+	@$(PYTHON) -m venv $(TRAIN)
+	@$(TRAIN)/bin/$(PIP) $(LOCKED) $(LOCK)
+	@$(TRAIN)/bin/$(PIP) --no-build-isolation -e '.[train]'
 	@touch $@
 
 $(LOCK_TOOLS)/.ready: Makefile

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from micro_agent.cli.options import (
+    TINY_TOOLS,
     AskedMode,
     BaseUrl,
     Confirmations,
@@ -91,7 +92,7 @@ class AgentOptions:
         )
         found = settings(
             tools=self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools,
-            max_tokens=self.max_tokens, think=self.think, finish=self.finish,
+            max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
         )  # fmt: skip
         offered = _tools(found, utc=self.utc)
         from micro_agent import MicroAgent, configure_lm
@@ -106,8 +107,9 @@ class AgentOptions:
             limits=limits, traces=store, settings=found, confirm=confirm, demos=self.demos, system=self.system,
             signature=signature,
         )  # fmt: skip
+        own = [TINY_TOOLS] if found.tools_modules == (TINY_TOOLS,) else None
         again = tool_options(
-            self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools
+            self.tools or own, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools
         )
         return Made(agent, store, offered, lm, again)
 

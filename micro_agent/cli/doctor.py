@@ -48,7 +48,9 @@ def doctor(
     from micro_agent.doctor import examine
     from micro_agent.models.target import Target, provider_named
 
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider
+    )
     offered = list(tools_of(found))
     asked = Target(provider_named(provider) if provider else None, model or None, base_url or None)
     checks: list[Check] = []

@@ -94,7 +94,9 @@ def run(
     from micro_agent.errors import ConfigurationError
     from micro_agent.evaluation.datasets.shipped import usual_tasks
 
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider
+    )
     asked = eval_plan.Asked(
         tasks or usual_tasks(), n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model,
         base_url, mode_for(found, mode, use_tool_calls), faults, demos,

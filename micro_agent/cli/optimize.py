@@ -109,7 +109,9 @@ def optimize(
     as_json: Json = False,
 ) -> None:
     """Make demos from some tasks, and save them if others get better."""
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider
+    )
     target = save or found.compiled_demos_path
     from micro_agent.optimize.job import Job
     from micro_agent.rules.limits import Limits

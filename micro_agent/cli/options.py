@@ -63,7 +63,7 @@ Confirmations = Annotated[
     Approve | None,
     option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [ask on a terminal, else pause]."),
 ]
-Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm or mock.")]
+Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm, tiny or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="Model name.")]
 BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="URL of the server.")]
 
@@ -124,13 +124,17 @@ def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wan
     return "native" if native else "json"
 
 
+TINY_TOOLS = "micro_agent.models.tiny.toolset"
+"""The tools that the tiny model was taught, as ``--tools`` takes them."""
+
+
 def settings(
     *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False,
-    max_tokens: int | None = None, think: bool | None = None, finish: Finish | None = None,
+    max_tokens: int | None = None, think: bool | None = None, finish: Finish | None = None, provider: str | None = None,
 ) -> "Settings":  # fmt: skip
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
 
-    Options that are given go before them.
+    Options that are given go before them. Where the tiny model is asked and no tools are named, they are its own.
 
     Raises:
         ConfigurationError: One of them holds what it must not.
@@ -139,8 +143,10 @@ def settings(
 
     found = load_settings(env_file=".env")
     log_from(found.micro_agent_log)
+    asked = (provider or found.llm_provider or "").strip().lower()
+    own = (TINY_TOOLS,) if asked == "tiny" and not found.tools_modules else None
     given = {
-        "tools_modules": tuple(tools or ()) or None, "micro_agent_no_builtin_tools": no_builtin_tools or None,
+        "tools_modules": tuple(tools or ()) or own, "micro_agent_no_builtin_tools": no_builtin_tools or None,
         "micro_agent_no_required_tools": no_required_tools or None, "max_tokens": max_tokens, "ollama_think": think,
         "micro_agent_finish": finish and finish.value,
     }  # fmt: skip

@@ -99,7 +99,7 @@ def serve(
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think,
+        think=think, provider=provider,
     )  # fmt: skip
     offered = list(tools_of(found).values())
     store = store_of(found, traces_dir)

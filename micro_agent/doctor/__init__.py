@@ -91,7 +91,7 @@ def _price(lm: Any, target: Target, settings: Settings) -> Check:
         per_million = [rate * 1e6 for rate in (found.input_per_token, found.output_per_token)]
         told = f"${per_million[0]:g} a million tokens in, ${per_million[1]:g} out"
         return ok("price", told, input_per_token=found.input_per_token, output_per_token=found.output_per_token)
-    if target.provider in ("ollama", "mock"):
+    if target.provider in ("ollama", "tiny", "mock"):
         return ok("price", "none: the model runs on this machine's own power; costs are unknown, not 0")
     advice = "set OPENAI_INPUT_PRICE_PER_1K and OPENAI_OUTPUT_PRICE_PER_1K (0 for a local server)"
     return warn("price", f"not known for {target.model}: costs stay unknown, and --max-cost cannot be held", advice)

@@ -11,6 +11,11 @@ from micro_agent.models.lookup import LookupFailed, look_up
 from micro_agent.models.settings import Settings
 from micro_agent.models.target import Target, UnusableError
 
+_NO_SERVER: dict[str | None, str] = {
+    "mock": "it is offline rules", "tiny": "it computes in this process", "litellm": "LiteLLM decides where it goes",
+}  # fmt: skip
+"""Providers without a server to ask, and why."""
+
 
 def served(asked: Target, settings: Settings, *, timeout_s: float) -> Iterator[Check | Target]:
     """The checks of provider and model; then the target, if it can be asked: the one that a question would go to."""
@@ -39,8 +44,7 @@ def served(asked: Target, settings: Settings, *, timeout_s: float) -> Iterator[C
         yield ok("model", f"{target.model} is there", model=target.model)
         yield target
     else:
-        why = "it is offline rules" if target.provider == "mock" else "LiteLLM decides where it goes"
-        yield skip("provider", f"{target.provider}: {why}")
+        yield skip("provider", f"{target.provider}: {_NO_SERVER[target.provider]}")
         yield skip("model", f"{target.model}: not looked up")
         yield target
 

@@ -40,7 +40,7 @@ def configure_lm(
     server is asked anything.
 
     Args:
-        provider: ``openai``, ``ollama``, ``litellm`` or ``mock``; by default ``LLM_PROVIDER``.
+        provider: ``openai``, ``ollama``, ``litellm``, ``tiny`` or ``mock``; by default ``LLM_PROVIDER``.
         model: Its model. Like ``base_url`` and ``api_key`` it counts for the named provider, never for a fall-back.
         base_url: Its address.
         api_key: Its key, where it takes one (``openai``, ``litellm``). By default ``OPENAI_API_KEY``, which goes to

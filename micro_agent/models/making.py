@@ -51,6 +51,10 @@ def _engine(target: Target, settings: Settings) -> Any:
             from micro_agent.models.litellm import LiteLLMEngine
 
             return LiteLLMEngine(base_url=target.base_url, api_key=target.api_key, **named)
+        case "tiny":
+            from micro_agent.models.tiny.engine import TinyEngine
+
+            return TinyEngine()
         case _:
             from micro_agent.models.mock import MockEngine
 

@@ -15,8 +15,8 @@ _OLLAMA = ("ollama_chat", "ollama")
 def lm_named(name: str, settings: Settings) -> Any:
     """The model of ``provider/model``.
 
-    ``ollama_chat/…``, ``ollama/…``, ``openai/…``, ``litellm/…`` and ``mock`` are asked as `configure_lm` asks them,
-    with the addresses, keys and sampling of ``settings``; no other provider is used instead. A model of any other
+    ``ollama_chat/…``, ``ollama/…``, ``openai/…``, ``litellm/…``, ``tiny`` and ``mock`` are asked as `configure_lm` asks
+    them, with the addresses, keys and sampling of ``settings``; no other provider is used instead. A model of any other
     provider is DSPy's own, which takes its key from the environment.
 
     Raises:

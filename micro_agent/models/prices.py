@@ -1,7 +1,7 @@
 """What a token costs, from the table that DSPy ships, looked up once a model. Unknown is ``None``, never 0.
 
-A model on one's own machine costs power and time, not dollars a token, so Ollama and the mock have no price. Neither
-has a server that only borrows the name of an OpenAI model.
+A model on one's own machine costs power and time, not dollars a token, so Ollama, the tiny model and the mock
+have no price. None of them has a server that only borrows the name of an OpenAI model.
 """
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -12,7 +12,7 @@ from typing import Any
 from micro_agent.models.addresses import is_public_openai
 from micro_agent.models.settings import Settings, keep_offline
 
-_LOCAL = frozenset({"ollama", "ollama_chat", "mock"})
+_LOCAL = frozenset({"ollama", "ollama_chat", "tiny", "mock"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from micro_agent.files.known_secrets import remember_file, remember_settings
 from micro_agent.models.addresses import OLLAMA_DEFAULT_URL, OPENAI_PUBLIC_URL, http_url, ollama_url, shown
 from micro_agent.models.env_file import check_env_file
 
-Provider = Literal["openai", "ollama", "litellm", "mock"]
-PROVIDERS: tuple[Provider, ...] = ("openai", "ollama", "litellm", "mock")
+Provider = Literal["openai", "ollama", "litellm", "tiny", "mock"]
+PROVIDERS: tuple[Provider, ...] = ("openai", "ollama", "litellm", "tiny", "mock")
 
 MOST_SAMPLES = 20
 """So many replies to one request may be asked for."""

@@ -1,6 +1,7 @@
 """Whether a provider can be used, and with which model, address and key: one function a provider. No DSPy here."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.addresses import http_url, is_public_openai, ollama_url, shown
@@ -10,6 +11,8 @@ from micro_agent.models.ollama_models import ollama_models
 from micro_agent.models.settings import Provider, Settings
 from micro_agent.models.target import Target, UnusableError
 
+TINY = "errands-1m"
+"""The model that ships, by its name."""
 PATIENCE_S = 5.0
 """Seconds that Ollama has to list its models. Where nothing listens, the system says so at once."""
 
@@ -67,13 +70,23 @@ def _litellm(asked: Target, settings: Settings, announce: Announce) -> Target:
     return Target("litellm", model, _address(asked.base_url, http_url), asked.api_key)
 
 
+def _tiny(asked: Target, settings: Settings, announce: Announce) -> Target:
+    if find_spec("numpy") is None:
+        told = "install the extra, with pip install '.[tiny]' in a checkout of micro-agent"
+        raise UnusableError("the tiny provider needs NumPy", told)
+    if asked.model not in (None, TINY):
+        raise UnusableError(f"the tiny provider has no model {asked.model!r}", f"leave --model out, or name {TINY}")
+    announce(f"{TINY} is a real but tiny model: it knows a few kinds of questions, and often errs")
+    return Target("tiny", TINY)
+
+
 def _mock(asked: Target, settings: Settings, announce: Announce) -> Target:
     announce("the mock provider is not a model: it follows rules and knows arithmetic and the time only")
     return Target("mock", "rules")
 
 
 _USABLE: dict[Provider, Callable[[Target, Settings, Announce], Target]] = {
-    "openai": _openai, "ollama": _ollama, "litellm": _litellm, "mock": _mock,
+    "openai": _openai, "ollama": _ollama, "litellm": _litellm, "tiny": _tiny, "mock": _mock,
 }  # fmt: skip
 
 

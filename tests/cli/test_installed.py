@@ -23,11 +23,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def command(installed: Path, folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+def command(installed: Path, folder: Path, *args: str, provider: str = "mock") -> "subprocess.CompletedProcess[str]":
     # Coverage would count the copy as files of its own, which are gone when it reports.
     env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     return subprocess.run(
-        [sys.executable, "-m", "micro_agent", *args, "--provider", "mock", "--json"], cwd=folder, text=True,
+        [sys.executable, "-m", "micro_agent", *args, "--provider", provider, "--json"], cwd=folder, text=True,
         env={**env, "PYTHONPATH": str(installed)}, capture_output=True, timeout=120, check=False,
     )  # fmt: skip
 
@@ -58,3 +58,9 @@ def test_tasks_of_the_working_directory_go_before_them(installed: Path, tmp_path
     (tmp_path / "evals" / "tasks.yaml").write_text("- {id: own, question: What is 2+3?, expect_number: 5}\n")
     done = command(installed, tmp_path, "eval", "run")
     assert json.loads(done.stdout)["success_rate"]["value"] == 1, done.stderr
+
+
+def test_the_tiny_model_comes_with_it(installed: Path, tmp_path: Path) -> None:
+    done = command(installed, tmp_path, "ask", "What does the kettle cost?", provider="tiny")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["steps"][0]["tool"] == "price"

@@ -61,6 +61,15 @@ def sharing(_wheel: None) -> "Generator[Llama]":
         yield running
 
 
+@pytest.fixture(scope="session")
+def shipped(_wheel: None) -> "Generator[Llama]":
+    """The tiny model that ships."""
+    from tests.llama.server import Served, llama
+
+    with llama(None, Served(context=4096)) as running:
+        yield running
+
+
 def lm_of(server: "Llama", **kwargs: Any) -> Any:
     """The LM of a server. What it says is noise, of a given seed; a reply is a call where that can be required."""
     noise: dict[str, Any] = {"temperature": 1.0, "seed": 1, "max_tokens": 400, "tool_choice": "required"}

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.request import urlopen
 
 from tests.llama.tiny_model import Tiny, write
+from training.export import gguf
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,9 +54,12 @@ class Llama:
 
 
 @contextmanager
-def llama(model: Tiny = Tiny(), served: Served = Served()) -> Generator[Llama]:  # noqa: B008 - both are constants
-    """Start a server, and end it. A subprocess: a crash of native code is then no crash of the tests."""
-    given = json.dumps({"model": asdict(model), "served": asdict(served)})
+def llama(model: Tiny | None = Tiny(), served: Served = Served()) -> Generator[Llama]:  # noqa: B008 - both are constants
+    """Start a server, and end it. A subprocess: a crash of native code is then no crash of the tests.
+
+    ``None`` is the model that ships, with its numbers as they are.
+    """
+    given = json.dumps({"model": model and asdict(model), "served": asdict(served)})
     with TemporaryDirectory(prefix="micro-agent-llama-") as folder:
         log = Path(folder, "log")
         with log.open("wb") as errors:
@@ -83,8 +87,13 @@ def main() -> None:
     named = parser.parse_args()
     served = Served(**named.given["served"])
     path = named.folder / "tiny.gguf"
-    write(path, Tiny(**named.given["model"]))
     params = xllamacpp.CommonParams()
+    if named.given["model"] is None:
+        gguf(path)
+        params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    else:
+        write(path, Tiny(**named.given["model"]))
     params.model.path, params.model_alias, params.port = str(path), {"tiny"}, 0
     params.n_parallel, params.kv_unified = served.slots, served.shared
     params.n_ctx = served.context * (1 if served.shared else served.slots)

@@ -333,5 +333,5 @@ def test_a_blank_address_counts_as_none() -> None:
 
 def test_a_provider_is_found_by_its_name_in_any_case() -> None:
     assert provider_named(" Ollama ") == "ollama"
-    with pytest.raises(ConfigurationError, match="no provider 'bard': use one of openai, ollama, litellm, mock"):
+    with pytest.raises(ConfigurationError, match="no provider 'bard': use one of openai, ollama, litellm, tiny, mock"):
         provider_named("bard")

@@ -77,7 +77,7 @@ def test_values_can_be_given_in_code() -> None:
 @pytest.mark.parametrize(
     ("variable", "text", "allowed"),
     [
-        ("LLM_PROVIDER", "chatgpt", "one of openai, ollama, litellm, mock"),
+        ("LLM_PROVIDER", "chatgpt", "one of openai, ollama, litellm, tiny, mock"),
         ("LLM_FALLBACK", "perhaps", "true or false"),
         ("TEMPERATURE", "nan", "a number from 0 to 2"),
         ("TEMPERATURE", "2.1", "a number from 0 to 2"),

@@ -1,0 +1,1 @@
+"""How the tiny model is made from scratch: ``python -m training``, with the extra ``train``."""
