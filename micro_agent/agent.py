@@ -54,6 +54,7 @@ class MicroAgent(Program):
             (``call``); ``auto``: in a call where they are not one text, else what suits the server.
         signature: A ``dspy.Signature`` or its string, such as ``"document, question -> answer: str, sure: bool"``.
         samples: How many replies are asked for at most, of which the best is taken; ``None``: as the settings say.
+        resamples: How often a reply that comes to nothing is sampled again unseen; ``None``: as the settings say.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class MicroAgent(Program):
         traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
         confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
         finish: WantedFinish = "auto", signature: str | type[dspy.Signature] | None = None, tools: Any = None,
-        samples: int | None = None,
+        samples: int | None = None, resamples: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
@@ -74,7 +75,7 @@ class MicroAgent(Program):
         self._setup = Setup(
             known, given.mode(mode), given.rules(rules), given.limits(limits) or Limits(), given.traces(traces),
             given.confirm(confirm), settings, shots, "\n\n".join(filter(None, (self.signature.task, system))) or None,
-            wanted, outputs, given.samples(samples, settings),
+            wanted, outputs, given.count("samples", samples, settings), given.count("resamples", resamples, settings),
         )  # fmt: skip
         compiled, self.lm = shots.compiled, given.lm(lm, settings)
         for known in filter(None, (self.lm, dspy.settings.lm)):

@@ -43,7 +43,7 @@ def more_wanted(loop: Loop) -> int:
     extra = run.sampling.get("resamples", 0)
     if most < 2 and not last.samples and not last.open and not (extra and has_effects(loop, last)):
         return 0  # the one reply that was asked for
-    return _best_or_wanted(loop, most, extra)
+    return _best_or_wanted(loop, most, extra and max(extra, most))
 
 
 def taken_as_it_is(loop: Loop) -> Step | None:

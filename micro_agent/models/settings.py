@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     temperature: float = Field(default=0.2, ge=0, le=2, description="a number from 0 to 2")
     samples: int = Field(default=1, ge=1, le=MOST_SAMPLES, description=f"a whole number from 1 to {MOST_SAMPLES}")
     """So many replies to one request are asked for before the best is chosen; two that agree are enough."""
-    resamples: int = Field(default=2, ge=0, le=20, description="a whole number from 0 to 20")
+    resamples: int = Field(default=2, ge=0, le=MOST_SAMPLES, description=f"a whole number from 0 to {MOST_SAMPLES}")
     """So often a reply that comes to nothing is sampled again before the model is told of it."""
     max_tokens: int = Field(default=1024, ge=1, description="a whole number from 1")
     context_length: int | None = Field(default=None, ge=1, description="a whole number of tokens from 1, or unset")

@@ -66,7 +66,7 @@ def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int, number:
     temperature: float | None = held.get("temperature")
     if temperature is not None and temperature < HOTTEST:
         most = max(VARIED, temperature) if others else HOTTEST
-        warmer = most if most_samples(run) > 1 and others else temperature + HOTTER * again
+        warmer = most if most_samples(run) > 1 and others else temperature + HOTTER * max(again, others)
         changed["temperature"] = min(most, round(warmer, 2))
     return changed
 

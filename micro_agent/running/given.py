@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.identity import Wanted, WantedFinish
@@ -47,12 +47,13 @@ def finish(given: WantedFinish, settings: Settings, *, typed: bool) -> WantedFin
     return settings.micro_agent_finish if found == "auto" and not typed else found
 
 
-def samples(given: Any, settings: Settings) -> int:
-    """How many replies to one request are asked for: those of the settings for ``None``."""
+def count(name: Literal["samples", "resamples"], given: Any, settings: Settings) -> int:
+    """How many samples are asked for, or asked for again: as the settings say for ``None``."""
     if given is None:
-        return settings.samples
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_SAMPLES:
-        raise _refused("samples", given, f"a whole number from 1 to {MOST_SAMPLES}")
+        return getattr(settings, name)
+    least = 1 if name == "samples" else 0
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= MOST_SAMPLES:
+        raise _refused(name, given, f"a whole number from {least} to {MOST_SAMPLES}")
     return given
 
 
