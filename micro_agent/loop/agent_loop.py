@@ -23,7 +23,7 @@ from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
 from micro_agent.run import CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
-from micro_agent.run.sampling import take_replies
+from micro_agent.run.sampling import take_replies, under_way
 from micro_agent.run.usage import add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
@@ -68,11 +68,12 @@ class AgentLoop:
         """What came of a request; where it was no reply, one that was there before it is in force."""
         if isinstance(answer, LMCall):
             return take_replies(self.run, answer)
+        there = under_way(self.run)
         if (step := taken_as_it_is(self)) is not None:
             self._take(step)
         if isinstance(answer, Trimmed):
             add_word(self.run, CONTEXT_TRIMMED, answer.args, answer.text)
-        elif answer is not None:
+        elif answer is not None and not (there and isinstance(answer, Failure) and answer.reason == "lm_error"):
             self._fail(answer)
         return None
 

@@ -64,7 +64,9 @@ def judged(loop: Loop, reply: LMCall) -> Sample:
     refused = run.status in ("stopped", "failed") or (isinstance(effect, Plan) and effect.asks is None)
     usable = not refused and all(isinstance(call, Ready) and not loop.forbids(call) for call in calls)
     grounded = not any(_is_loose(call, run) for call in calls) if given is None else _is_founded(given.text, run)
-    return Sample(says, usable=usable, grounded=grounded, effects=has_effects(loop, reply))
+    early = given is not None and not any(step.is_tool and step.ok for step in run.steps)
+    effects = has_effects(loop, reply) and not isinstance(effect, Plan)  # else the model is asked about it in any case
+    return Sample(says, usable=usable, grounded=grounded, effects=effects, early=early)
 
 
 def has_effects(loop: Loop, reply: LMCall) -> bool:

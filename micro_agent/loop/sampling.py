@@ -50,10 +50,12 @@ def taken_as_it_is(loop: Loop) -> Step | None:
     """No other reply comes: the last one or the best is in force. Returns what it came to, if it was tried."""
     there = under_way(loop.run)
     fault = loop.run.calls[-1].fault if there else None
-    if fault is not None:
-        loop.run.calls[-1].fault, loop.run.calls[-1].open = None, False
-    elif there:
+    if fault is None and there:
         _best_or_wanted(loop, there, 0)
+    if there:
+        last = loop.run.calls[-1]
+        last.fault, last.open = None, False
+        last.chosen = {**(last.chosen or {"index": len(last.samples)}), "missed": True}
     return fault
 
 
@@ -65,7 +67,7 @@ def _best_or_wanted(loop: Loop, most: int, extra: int) -> int:
     if index is None:
         loop.run.calls[-1].open = True
         return wanted(samples, most)
-    if len(samples) > 1:
+    if len(samples) > 1 or loop.run.calls[-1].open:
         put(loop.run, order, index).chosen = why(samples, index)
     return 0
 

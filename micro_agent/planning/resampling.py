@@ -7,7 +7,7 @@ from typing import Any
 
 from micro_agent.rules.asking_again import Change, Row, fruitless
 from micro_agent.run import POLICY_VIOLATION, Run
-from micro_agent.run.sampling import most_samples, requests, thrown_away, under_way
+from micro_agent.run.sampling import most_samples, replies, requests, thrown_away, under_way
 
 SAME_REPLIES = 2
 """A model that says the same thing so often in a row, to no avail, is asked with other sampling."""
@@ -62,7 +62,9 @@ def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int, number:
     again = max(_same(run, bad) - SAME_REPLIES + 1, failed - SERVER_FAILURES + 1, 0) + thrown
     if again + others < 1:
         return {}
-    changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + sum(1 for _ in requests(run)) + failed + number}
+    seeds: list[int] = [one.settings.get("seed", 0) for one in replies(run.calls[-1])] if others else []
+    first = max([(held.get("seed") or 0) + sum(1 for _ in requests(run)), *(seed + 1 for seed in seeds)])
+    changed: dict[str, Any] = {"seed": first + failed + number}
     temperature: float | None = held.get("temperature")
     if temperature is not None and temperature < HOTTEST:
         most = max(VARIED, temperature) if others else HOTTEST

@@ -10,7 +10,7 @@ from micro_agent.replay.divergence import Diverged, Divergence, differ, step_tex
 from micro_agent.replay.parts import Parts
 from micro_agent.replay.planning import NoReply, RecordedPlanner
 from micro_agent.replay.requests import request_divergence, said
-from micro_agent.replay.samples import compare_choice, fault_on_record, recorded_replies
+from micro_agent.replay.samples import compare_choice, fault_on_record, missed, recorded_replies
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.same import same
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, LMCall, Run, Step, Usage
@@ -97,6 +97,10 @@ class Replay:
     def _planned(self, count: int) -> Answer:
         number, there = recorded_replies(self._record, self._run)
         recorded, step = next(iter(there), None), self._next()
+        if recorded is None and missed(self._record, self._run):
+            return Failure("lm_error", {})
+        if recorded is None and under_way(self._run) and (fault := self._run.calls[-1].fault) is not None:
+            raise self._other_step(step, step_text(fault))
         if recorded is None and step is None and self._cut_short:
             raise _RecordEnds
         if step is not None and _precedes(step, number, recorded):

@@ -25,6 +25,13 @@ def compare_choice(record: Run, run: Run) -> None:
         raise diverged("decision", f"reply {len(run.calls)}, of several", chosen.chosen, run.calls[-1].chosen)
 
 
+def missed(record: Run, run: Run) -> bool:
+    """Whether no more replies to the request of ``run`` under way came on record, though they were asked for."""
+    number = len(run.calls) - 1
+    chosen = record.calls[number].chosen if under_way(run) and number < len(record.calls) else None
+    return bool(chosen and chosen.get("missed"))
+
+
 def _there(record: Run, run: Run) -> LMCall | None:
     """The last reply of ``run``, as it is on record."""
     if not run.calls or len(run.calls) > len(record.calls):

@@ -22,6 +22,7 @@ class Sample:
         grounded: Whether its words and numbers stand in what was asked and found.
         tried: Whether it was taken before and came to nothing.
         effects: Whether it calls a tool that changes something.
+        early: Whether it is an answer before any tool gave something.
     """
 
     says: str
@@ -29,26 +30,33 @@ class Sample:
     grounded: bool
     tried: bool = False
     effects: bool = False
+    early: bool = False
 
 
 def best(samples: Sequence[Sample], most: int, extra: int = 0) -> int | None:
     """The index of the reply to take, or ``None``: more are wanted.
 
     What was tried is not taken again, nor what says the same. Where nothing else is left of ``most`` replies, the last
-    one is taken if it was not tried itself, so that what is wrong with it is found. Before something is changed by a
-    call of which some word stands nowhere, and on which most do not agree, up to ``extra`` more are asked for.
+    one is taken if it was not tried itself, so that what is wrong with it is found.
+
+    Before something is changed by a call of which some word stands nowhere, and on which most do not agree, up to
+    ``extra`` more are asked for; of one reply that was asked for, only another such call takes the place then. An early
+    answer counts as grounded only where no other reply calls a tool.
     """
     tried = {one.says for one in samples if one.tried}
     left = [at for at, one in enumerate(samples) if one.usable and one.says not in tried]
-    agree = _agreeing(samples)
-    index = min(left, key=lambda at: (not samples[at].grounded, -agree[samples[at].says], at), default=None)
+    if most == 1 and left and samples[left[0]].effects:
+        left = [at for at in left if samples[at].effects]
+    agree, all_early = _agreeing(samples), all(samples[at].early for at in left)
+    grounded = {at for at in left if samples[at].grounded and (all_early or not samples[at].early)}
+    index = min(left, key=lambda at: (at not in grounded, -agree[samples[at].says], at), default=None)
     if index is None:
         return None if len(samples) < most or samples[-1].tried else len(samples) - 1
-    found, agreeing = samples[index], agree[samples[index].says]
-    if found.grounded and agreeing >= min(ENOUGH, most):
+    agreeing = agree[samples[index].says]
+    if index in grounded and agreeing >= min(ENOUGH, most):
         return index
     disputed = agreeing < ENOUGH or agreeing * 2 <= len(samples)
-    unsure = found.effects and not found.grounded and disputed
+    unsure = samples[index].effects and index not in grounded and disputed
     return None if len(samples) < most + extra * unsure else index
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +84,7 @@ class Says:
 
 @contextmanager
 def served(script: Script, tools: Sequence[Any] = (weather,), *, mode: Mode = "native", temperature: float = 0.2,
-           **options: Any) -> Iterator[tuple[MicroAgent, ModelServer]]:  # fmt: skip
+           **options: Any) -> Generator[tuple[MicroAgent, ModelServer]]:  # fmt: skip
     """An agent whose model is a server that plays a script."""
     with ModelServer(script) as server:
         lm = configure_lm("openai", "scripted", server.openai_url, fallback=False, temperature=temperature)

@@ -68,6 +68,14 @@ def test_what_cannot_be_made_is_not_taken_for_it() -> None:
     assert run.calls[0].chosen == {"index": 0, "agree": 1, "unusable": [1, 2], "ungrounded": [0]}
 
 
+@pytest.mark.parametrize(("then", "made"), [("Luvir", "Luvir"), ("Luvi", "Luvira")])
+def test_an_answer_does_not_take_its_place(then: str, made: str) -> None:
+    letters, says = Letters(), Says("native")
+    script = [says.call("send", {"to": "Luvira"}), says.answer("I did."), says.call("send", {"to": then})]
+    run, _ = ask(*script, says.answer("Done."), question=TO_LUVIR, tools=[letters.tool])
+    assert ([to for to, _ in letters.sent], run.answer) == ([made], "Done.")
+
+
 def test_a_call_that_cannot_be_made_is_replaced_first() -> None:
     letters, says = Letters(), Says("native")
     script = [says.call("send", {"for": "Luvira"}), says.call("send", {"to": "Luvir"}), says.answer("Done.")]

@@ -125,14 +125,6 @@ def test_each_reply_has_its_own_tries() -> None:
     assert ([step.args["city"] for step in run.steps], run.answer) == (["Oslo", "Bergen"], "Done.")
 
 
-def test_what_was_named_wrongly_beside_one_that_came_to_nothing_is_sampled_once_more() -> None:
-    says = Says("native")
-    run, sent = ask(text(""), says.call("weather", {"city": "Bergen"}), says.call("weather", {"city": "Oslo"}),
-                    text("Done."))  # fmt: skip
-    assert ([step.args["city"] for step in run.steps], len(sent)) == (["Oslo"], 4)
-    assert run.calls[0].chosen == {"index": 2, "agree": 1, "unusable": [], "ungrounded": [1]}
-
-
 def test_what_was_thrown_away_is_no_step_towards_the_end() -> None:
     """Three the same in a row end a run, two that go in circles get a hint: not those that nobody was told of."""
     says = Says("native")
