@@ -33,7 +33,7 @@ from micro_agent.tools import Tool
 
 MOST_DECISIONS = 6
 _TASKS, _SEEDS = 10_000, 100
-"""Seeds of the sampling: so many tasks for each ``--seed``, so many seeds for each task, as further samples count up."""
+"""So many tasks have seeds of their own for each ``--seed``, and each so many, since further samples count up."""
 
 Ask = Callable[[Attempt, Any], None]
 """Plays a task with a model, and notes what became of it."""
@@ -47,7 +47,7 @@ def bare(attempt: Attempt, lm: Any) -> None:
         for tool in tools.values()
     )
     messages = [Message.user(attempt.task.question)]
-    config = Config(temperature=lm.kwargs["temperature"], max_tokens=lm.kwargs["max_tokens"])
+    config = Config(**{name: lm.kwargs[name] for name in ("temperature", "max_tokens", "seed")})
     for _ in range(MOST_DECISIONS):
         request = Request(model=lm.model, system=instructions(), messages=tuple(messages), tools=offered, config=config)
         response = lm(request)

@@ -56,6 +56,8 @@ class Attempt:
         def called(**args: Any) -> Any:
             result = None
             try:
+                if missing := [name for name in tool.parameters["required"] if name not in args]:
+                    raise TypeError(f"{tool.name}() misses {', '.join(missing)}")
                 result = tool.handler(**args)
             finally:
                 self.made.append(Made(tool.name, args, result, not tool.read_only))
