@@ -69,6 +69,12 @@ def judged(loop: Loop, reply: LMCall) -> Sample:
     return Sample(says, usable=usable, grounded=grounded, effects=effects, early=early)
 
 
+def changes_unfounded(loop: Loop, reply: LMCall) -> bool:
+    """Whether a reply calls a tool that may change something with words that stand nowhere."""
+    made = (reply.decision or {}).get("tool_calls", ()) if has_effects(loop, reply) else ()
+    return any(_is_loose(prepared(loop.run, loop.tools, ToolCall.of(call)), loop.run) for call in made)
+
+
 def has_effects(loop: Loop, reply: LMCall) -> bool:
     """Whether a reply calls a tool that may change something."""
     names = [resolve(loop.tools, call["name"]) or "" for call in (reply.decision or {}).get("tool_calls", ())]

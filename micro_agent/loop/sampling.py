@@ -1,6 +1,6 @@
 """Which reply to a request is in force: one that came to nothing is replaced unseen, of several the best is taken."""
 
-from micro_agent.loop.judging import Loop, has_effects, judged
+from micro_agent.loop.judging import Loop, changes_unfounded, judged
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.sampling import most_samples, put, replies, thrown_away, under_way
 from micro_agent.sampling.choosing import best, wanted, why
@@ -41,7 +41,7 @@ def more_wanted(loop: Loop) -> int:
     if last is None or not (last.open or _is_new(run, last)):
         return 0
     extra = run.sampling.get("resamples", 0)
-    if most < 2 and not last.samples and not last.open and not (extra and has_effects(loop, last)):
+    if most < 2 and not last.samples and not last.open and not (extra and changes_unfounded(loop, last)):
         return 0  # the one reply that was asked for
     return _best_or_wanted(loop, most, extra and max(extra, most))
 

@@ -106,10 +106,11 @@ class Tries:
     """What the request under way changes."""
 
     def settings(
-        self, run: Run, held: Mapping[str, Any], *, room: int | None = None, number: int = 0
+        self, run: Run, held: Mapping[str, Any], *, room: int | None = None, number: int = 0, count: int = 1
     ) -> dict[str, Any]:
-        """`changes`, without those that the server refuses."""
+        """`changes`, and ``n`` where several replies are asked for, without those that the server refuses."""
         found = changes(run, held, room=room, failed=self.failed, number=number)
+        found |= {"n": count} if count > 1 else {}
         self.changed = {name: value for name, value in found.items() if name not in self.refused}
         return dict(self.changed)
 

@@ -41,7 +41,7 @@ def thrown_away(run: Run) -> int:
 
 def take_replies(run: Run, came: LMCall) -> None:
     """Add a reply, or it and those beside it in the place of the last one where that is not in force. Count them."""
-    for reply in (new := replies(came)):
+    for reply in (new := [came, *came.samples]):
         add_call(run.usage, reply)
     if under_way(run):
         put(run, [*replies(run.calls[-1]), *new])

@@ -108,7 +108,7 @@ def sampling(requests: Sequence[Received]) -> list[tuple[int | None, float | Non
 
 def without_sampling(request: Received) -> str:
     """All else of a request, as it came."""
-    body = {key: value for key, value in (request.body or {}).items() if key not in ("seed", "temperature")}
+    body = {key: value for key, value in (request.body or {}).items() if key not in ("seed", "temperature", "n")}
     return json.dumps(body, ensure_ascii=False)
 
 

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -251,14 +250,15 @@ def test_a_call_inside_the_text_that_was_chosen_is_asked_about_once(asynchronous
 
 
 class _Gate(ThreadingHTTPServer):
-    """A model server whose first three replies come at once; further ones when so many requests are there."""
+    """A model server that gives so many choices, and answers its fifth request and those beside it together."""
 
     daemon_threads = True
 
-    def __init__(self, together: int, refuses: frozenset[int] = frozenset()) -> None:
+    def __init__(self, gives: int, together: int, refuses: Sequence[int]) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
-        self.barrier, self.together, self.refuses = threading.Barrier(together), together, refuses
-        self.lock, self.asked = threading.Lock(), 0
+        self.gives, self.together, self.refuses = gives, range(4, 4 + together), refuses
+        self.barrier, self.lock = threading.Barrier(max(together, 1)), threading.Lock()
+        self.wanted: list[int] = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
 
 
@@ -266,16 +266,18 @@ class _Answers(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         gate = self.server
         assert isinstance(gate, _Gate)
-        self.rfile.read(int(self.headers["content-length"]))
+        wanted = json.loads(self.rfile.read(int(self.headers["content-length"]))).get("n", 1)
         with gate.lock:
-            number, gate.asked = gate.asked, gate.asked + 1
-        if 3 <= number < 3 + gate.together:
+            number = len(gate.wanted)
+            gate.wanted.append(wanted)
+        if number in gate.together:
             gate.barrier.wait(timeout=60)
         refused = number in gate.refuses
-        message = {"role": "assistant", "content": f"Colour {'abcdefghij'[number]}."}
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        told = {"id": "x", "object": "chat.completion", "created": 1, "model": "scripted", "usage": usage,
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}  # fmt: skip
+        said = [f"Colour {'abcdefghijk'[number]}{index or ''}." for index in range(min(wanted, gate.gives))]
+        usage = {"prompt_tokens": 10, "completion_tokens": 5 * len(said), "total_tokens": 10 + 5 * len(said)}
+        told = {"id": "x", "object": "chat.completion", "created": 1, "model": "scripted", "usage": usage, "choices": [
+            {"index": index, "message": {"role": "assistant", "content": one}, "finish_reason": "stop"}
+            for index, one in enumerate(said)]}  # fmt: skip
         body = json.dumps({"error": {"message": "who are you?"}} if refused else told).encode()
         self.send_response(401 if refused else 200)
         self.send_header("content-type", "application/json")
@@ -287,49 +289,58 @@ class _Answers(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-@contextmanager
-def gate(together: int, *refuses: int) -> Generator[_Gate]:
-    with _Gate(together, frozenset(refuses)) as server:
+def through(samples: int, *, gives: int = 1, together: int = 0, refuses: Sequence[int] = (),
+            asynchronous: bool = False) -> tuple[Run, list[int]]:  # fmt: skip
+    """The run, and how many replies each request asked for."""
+    with _Gate(gives, together, refuses) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield server
+        lm = configure_lm("openai", "scripted", server.url, fallback=False)
+        agent = MicroAgent([weather], lm=lm, rules=[], finish="text", samples=samples, mode="native")
+        run = asyncio.run(agent.aask(COLOUR)) if asynchronous else agent.ask(COLOUR)
         server.shutdown()
         thread.join()
+        return run, server.wanted
 
 
-def through(server: _Gate, samples: int, *, asynchronous: bool) -> Run:
-    lm = configure_lm("openai", "scripted", server.url, fallback=False)
-    agent = MicroAgent([weather], lm=lm, rules=[], finish="text", samples=samples, mode="native")
-    return asyncio.run(agent.aask(COLOUR)) if asynchronous else agent.ask(COLOUR)
-
-
-@ASYNC
-def test_those_that_are_left_are_asked_for_at_once(asynchronous: bool) -> None:
-    with gate(4) as server:
-        run = through(server, 7, asynchronous=asynchronous)
-        assert server.asked == 7
-    assert (run.status, run.answer, len(run.calls[0].samples)) == ("completed", "Colour a.", 6)
-    assert sorted(one.settings["seed"] for one in run.calls[0].samples) == [1, 2, 3, 4, 5, 6]
-    assert (run.usage.lm_calls, run.usage.input_tokens, run.usage.output_tokens) == (7, 70, 35)
+def colours(run: Run) -> list[str]:
+    return sorted(one.reply["text"][7:-1] for one in run.calls[0].samples)
 
 
 @ASYNC
-def test_those_of_them_that_fail_are_left_out(asynchronous: bool) -> None:
-    with gate(3, 3, 5) as server:
-        run = through(server, 6, asynchronous=asynchronous)
-        assert server.asked == 8  # two more in the place of the two
-    assert (run.status, run.answer, len(run.calls[0].samples), run.usage.lm_calls) == ("completed", "Colour a.", 5, 6)
-    assert len({one.settings["seed"] for one in run.calls[0].samples}) == 5
+def test_those_that_are_left_are_asked_for_in_one_request(asynchronous: bool) -> None:
+    run, wanted = through(7, gives=10, asynchronous=asynchronous)
+    assert (run.answer, colours(run), wanted) == ("Colour a.", ["b", "c", "d", "d1", "d2", "d3"], [1, 1, 1, 4])
+    assert (run.usage.lm_calls, run.usage.input_tokens, run.usage.output_tokens) == (7, 40, 35)
 
 
 @ASYNC
-def test_where_all_of_them_fail_the_best_of_the_others_is_taken(asynchronous: bool) -> None:
-    with gate(3, 3, 4, 5) as server:
-        run = through(server, 6, asynchronous=asynchronous)
-        assert server.asked == 6
-    assert (run.status, run.answer, run.error, [len(one.samples) for one in run.calls]) == (
-        "completed", "Colour a.", None, [2],
-    )  # fmt: skip
+@pytest.mark.parametrize(("gives", "texts"), [(1, "bcdefg"), (2, ["b", "c", "d", "d1", "e", "f"])])
+def test_those_that_the_server_did_not_give_are_asked_for_at_once(
+    gives: int, texts: Sequence[str], asynchronous: bool
+) -> None:
+    run, wanted = through(7, gives=gives, together=4 - gives, asynchronous=asynchronous)
+    assert (run.answer, colours(run), wanted) == ("Colour a.", [*texts], [1, 1, 1, 4, *[1] * (4 - gives)])
+    assert len({one.settings["seed"] for one in run.calls[0].samples}) == 7 - gives
+    assert (run.usage.lm_calls, run.usage.input_tokens, run.usage.output_tokens) == (7, 10 * len(wanted), 35)
+
+
+@ASYNC
+def test_those_that_fail_are_asked_for_once_more(asynchronous: bool) -> None:
+    run, wanted = through(7, together=3, refuses=(4, 6), asynchronous=asynchronous)
+    assert (run.status, run.answer, colours(run), len(wanted)) == ("completed", "Colour a.", [*"bcdfhi"], 9)
+    assert run.usage.lm_calls == 7
+    assert len({one.settings["seed"] for one in run.calls[0].samples}) == 6
+
+
+@ASYNC
+@pytest.mark.parametrize(("refuses", "texts"), [([3], "bc"), (range(4, 10), "bcd")])
+def test_where_all_of_them_fail_the_best_of_the_others_is_taken(
+    refuses: Sequence[int], texts: str, asynchronous: bool
+) -> None:
+    run, wanted = through(7, refuses=refuses, asynchronous=asynchronous)
+    assert (run.status, run.answer, run.error, colours(run)) == ("completed", "Colour a.", None, [*texts])
+    assert len(wanted) == refuses[-1] + 1
 
 
 @ASYNC
