@@ -53,6 +53,8 @@ class MicroAgent(Program):
         finish: Whether prose is the answer (``text``), the model is asked first (``ask``), or outputs come in a call
             (``call``); ``auto``: in a call where they are not one text, else what suits the server.
         signature: A ``dspy.Signature`` or its string, such as ``"document, question -> answer: str, sure: bool"``.
+        samples: How many replies are asked for at most, of which the best is taken; ``None``: as the settings say.
+        resamples: How often a reply that comes to nothing is sampled again unseen; ``None``: as the settings say.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class MicroAgent(Program):
         traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
         confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
         finish: WantedFinish = "auto", signature: str | type[dspy.Signature] | None = None, tools: Any = None,
+        samples: int | None = None, resamples: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
@@ -72,7 +75,7 @@ class MicroAgent(Program):
         self._setup = Setup(
             known, given.mode(mode), given.rules(rules), given.limits(limits) or Limits(), given.traces(traces),
             given.confirm(confirm), settings, shots, "\n\n".join(filter(None, (self.signature.task, system))) or None,
-            wanted, outputs,
+            wanted, outputs, given.count("samples", samples, settings), given.count("resamples", resamples, settings),
         )  # fmt: skip
         compiled, self.lm = shots.compiled, given.lm(lm, settings)
         for known in filter(None, (self.lm, dspy.settings.lm)):

@@ -14,11 +14,13 @@ from micro_agent.tools import Outcome, Ready
 class Plan:
     """Ask the model for its next decision; or, with ``asks``, this question about its last reply.
 
-    Answered by an `LMCall` (decision or decode error in it) or `Trimmed`, with ``asks`` by `Asked`; or a `Failure`.
+    Answered by an `LMCall` (decision or decode error in it) or `Trimmed`, with ``asks`` by `Asked`; or a `Failure`. Of
+    ``count`` replies that are asked for at once, those that come beside the first stand in its ``samples``.
     """
 
     run: Run
     asks: YesOrNo | None = None
+    count: int = 1
 
 
 @dataclass(slots=True)

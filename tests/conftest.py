@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _OURS = (
     "LLM_", "OPENAI_", "OLLAMA_", "LITELLM_MODEL", "MICRO_AGENT_", "TRACES_DIR", "COMPILED_DEMOS_PATH",
-    "TOOLS_MODULES", "TEMPERATURE", "MAX_TOKENS", "CONTEXT_LENGTH", "USE_TOOL_CALLS",
+    "TOOLS_MODULES", "TEMPERATURE", "MAX_TOKENS", "CONTEXT_LENGTH", "USE_TOOL_CALLS", "SAMPLES", "RESAMPLES",
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[re
     monkeypatch.setattr(known_secrets, "_given", ())
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("RESAMPLES", "0")  # a script's next reply is the next decision's
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from micro_agent.cli.options import (
     NoBuiltinTools,
     NoRequiredTools,
     Provider,
+    Samples,
     System,
     Think,
     Tools,
@@ -69,6 +70,7 @@ class AgentOptions:
     max_tokens: MaxTokens = None
     think: Think = None
     finish: FinishBy = None
+    samples: Samples = None
     max_steps: MaxSteps = 6
     max_time: MaxTime = None
     max_cost: MaxCost = None
@@ -93,6 +95,7 @@ class AgentOptions:
         found = settings(
             tools=self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools,
             max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
+            samples=self.samples,
         )  # fmt: skip
         offered = _tools(found, utc=self.utc)
         from micro_agent import MicroAgent, configure_lm

@@ -15,7 +15,7 @@ from micro_agent.cli.waiting import sign_of_life
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
-    "TRACES_DIR, TOOLS_MODULES, MAX_TOKENS, OLLAMA_THINK. Models and servers: OPENAI_API_KEY, OPENAI_MODEL, "
+    "TRACES_DIR, TOOLS_MODULES, MAX_TOKENS, SAMPLES, OLLAMA_THINK. Models and servers: OPENAI_API_KEY, OPENAI_MODEL, "
     "OPENAI_BASE_URL, OLLAMA_HOST, OLLAMA_MODEL, LITELLM_MODEL. Put a question that begins with a dash after --. "
     "Piped text is attached to the question."
 )

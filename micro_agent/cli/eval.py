@@ -17,6 +17,7 @@ from micro_agent.cli.options import (
     NoBuiltinTools,
     NoRequiredTools,
     Provider,
+    Samples,
     Tools,
     UseToolCalls,
     mode_for,
@@ -61,6 +62,7 @@ def run(
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
+    samples: Samples = None,
     max_steps: MaxSteps = 6,
     provider: Provider = None,
     model: Model = None,
@@ -95,11 +97,12 @@ def run(
     from micro_agent.evaluation.datasets.shipped import usual_tasks
 
     found = settings(
-        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider
-    )
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider,
+        samples=samples,
+    )  # fmt: skip
     asked = eval_plan.Asked(
         tasks or usual_tasks(), n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model,
-        base_url, mode_for(found, mode, use_tool_calls), faults, demos,
+        base_url, mode_for(found, mode, use_tool_calls), faults, demos, samples,
     )  # fmt: skip
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
     if resume is None:

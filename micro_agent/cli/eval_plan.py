@@ -45,6 +45,7 @@ class Asked:
     mode: str
     faults: float | None = None
     demos: Path | None = None
+    samples: int | None = None
 
     def __post_init__(self) -> None:
         if self.faults is not None and not 0 < self.faults <= 1:
@@ -87,7 +88,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
             **({} if found.ollama_think is None else {"think": found.ollama_think}),
-            "finish": found.micro_agent_finish,
+            "finish": found.micro_agent_finish, "samples": found.samples, "resamples": found.resamples,
             **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip
@@ -140,6 +141,8 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
                 "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
                 "ollama_think": header.settings.get("think"),
                 "micro_agent_finish": header.settings.get("finish", "text"),  # nobody was asked before it was there
+                "samples": header.settings.get("samples", 1),
+                "resamples": header.settings.get("resamples", 0),
                 "micro_agent_no_required_tools": header.settings.get("no_required_tools", False),
             }
         )
@@ -201,6 +204,7 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         "model": (asked.model, _model_name(header)), "mode": (asked.mode, old["mode"]),
         "use_tool_calls": (asked.mode, old["mode"]),
         "demos": (None if asked.demos is None else str(asked.demos), old.get("demos")),
+        "samples": (asked.samples, old.get("samples", 1)),
         "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
     }  # fmt: skip
     if old.get("faults") or len(arms_of(path)) == 1:

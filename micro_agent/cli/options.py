@@ -43,11 +43,12 @@ class Approve(StrEnum):
 
 
 def option(
-    *names: str, env: str, help: str, metavar: str | None = None, min: int | None = None, callback: Any = None
-) -> Any:
+    *names: str, env: str, help: str, metavar: str | None = None, min: int | None = None, max: int | None = None,
+    callback: Any = None,
+) -> Any:  # fmt: skip
     """An option with its environment variable, which `ask --help` names once for all at its foot, not line by line."""
     return typer.Option(
-        *names, envvar=env, help=help, metavar=metavar, min=min, show_envvar=False, callback=callback
+        *names, envvar=env, help=help, metavar=metavar, min=min, max=max, show_envvar=False, callback=callback
     )  # fmt: skip
 
 
@@ -90,6 +91,11 @@ System = Annotated[
 MaxTokens = Annotated[
     int | None, option(metavar="N", env="MAX_TOKENS", help="Token limit of each reply [1024].", min=1, callback=_typed)
 ]
+Samples = Annotated[
+    int | None,
+    option("--samples", metavar="K", env="SAMPLES", help="Ask for K replies each time, take the best [1].", min=1,
+           max=20, callback=_typed),
+]  # fmt: skip
 Think = Annotated[
     bool | None,
     option("--think/--no-think", env="OLLAMA_THINK", help="Turn thinking on or off (Ollama).", callback=_typed),
@@ -131,6 +137,7 @@ TINY_TOOLS = "micro_agent.models.tiny.toolset"
 def settings(
     *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False,
     max_tokens: int | None = None, think: bool | None = None, finish: Finish | None = None, provider: str | None = None,
+    samples: int | None = None,
 ) -> "Settings":  # fmt: skip
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
 
@@ -148,7 +155,7 @@ def settings(
     given = {
         "tools_modules": tuple(tools or ()) or own, "micro_agent_no_builtin_tools": no_builtin_tools or None,
         "micro_agent_no_required_tools": no_required_tools or None, "max_tokens": max_tokens, "ollama_think": think,
-        "micro_agent_finish": finish and finish.value,
+        "micro_agent_finish": finish and finish.value, "samples": samples,
     }  # fmt: skip
     return found.having(**{name: value for name, value in given.items() if value is not None})
 

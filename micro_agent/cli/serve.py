@@ -18,6 +18,7 @@ from micro_agent.cli.options import (
     NoBuiltinTools,
     NoRequiredTools,
     Provider,
+    Samples,
     System,
     Think,
     Tools,
@@ -34,9 +35,10 @@ from micro_agent.cli.options import (
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
-    "TRACES_DIR, TOOLS_MODULES, MAX_TOKENS, OLLAMA_THINK; MICRO_AGENT_API_TOKEN, required on any address but loopback; "
-    "MICRO_AGENT_ALLOWED_HOSTS, MICRO_AGENT_ALLOWED_ORIGINS, MICRO_AGENT_MAX_BODY, and MICRO_AGENT_HEADER_TIMEOUT, "
-    "_BODY_TIMEOUT, _SEND_TIMEOUT: seconds for a slow client. Models and servers: as for ask."
+    "TRACES_DIR, TOOLS_MODULES, MAX_TOKENS, SAMPLES, OLLAMA_THINK; MICRO_AGENT_API_TOKEN, required on any address but "
+    "loopback; MICRO_AGENT_ALLOWED_HOSTS, MICRO_AGENT_ALLOWED_ORIGINS, MICRO_AGENT_MAX_BODY, and "
+    "MICRO_AGENT_HEADER_TIMEOUT, _BODY_TIMEOUT, _SEND_TIMEOUT: seconds for a slow client. Models and servers: as for "
+    "ask."
 )
 
 
@@ -67,6 +69,7 @@ def serve(
     no_required_tools: NoRequiredTools = False,
     max_tokens: MaxTokens = None,
     think: Think = None,
+    samples: Samples = None,
     max_steps: MaxSteps = 6,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -99,7 +102,7 @@ def serve(
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think, provider=provider,
+        think=think, provider=provider, samples=samples,
     )  # fmt: skip
     offered = list(tools_of(found).values())
     store = store_of(found, traces_dir)

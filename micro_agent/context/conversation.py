@@ -55,6 +55,8 @@ class Conversation:
     def take(self) -> None:
         """Take in what has happened in the run."""
         run, turn = self._turns[-1].run, self._turns[-1]
+        if (taken := len(self.calls) - turn.call) > 0:
+            self.calls[-1] = run.calls[taken - 1]  # another reply may have taken its place
         self._take(run.steps[len(self.steps) - turn.step :], run.calls[len(self.calls) - turn.call :])
 
     @property

@@ -1,7 +1,7 @@
 """Two evals side by side, task by task."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import fsum
@@ -43,15 +43,21 @@ class _Asked:
     trials: int
     reason: str
     """How the first trial ended that was not a success; of the first one if all were."""
-    latency: float | None
-    """Sums over the trials; ``None`` once one is unknown."""
-    cost: float | None
+    took: dict[str, float | None]
+    """By quantity, sums over the trials; ``None`` once one is unknown."""
 
     @property
     def share(self) -> float:
         return self.hits / self.trials
 
 
+_TOOK: Mapping[str, Callable[[Result], float | None]] = {
+    "latency": lambda result: result.run.usage.latency_s,
+    "cost": lambda result: result.run.usage.cost_usd,
+    "input_tokens": lambda result: result.run.usage.input_tokens,
+    "output_tokens": lambda result: result.run.usage.output_tokens,
+    "replies_per_decision": lambda result: result.replies_per_decision,
+}
 _Pairs = Mapping[str, tuple[_Asked, _Asked]]
 
 
@@ -83,8 +89,7 @@ def compare(a: _Eval, b: _Eval) -> Comparison:
         **_difference(pairs),
         gained=_flips(pairs, 1),
         lost=_flips(pairs, -1),
-        latency=_paired([(_mean(x.latency, x), _mean(y.latency, y)) for x, y in pairs.values()]),
-        cost=_paired([(_mean(x.cost, x), _mean(y.cost, y)) for x, y in pairs.values()]),
+        **_took(pairs),
         settings=_settings(a[0], b[0]),
     )
 
@@ -106,19 +111,18 @@ def _read(header: Header, results: Iterable[Result]) -> tuple[Summary, dict[str,
 
 
 def _note(asked: dict[str, _Asked], result: Result) -> None:
-    usage, reason = result.run.usage, result.run.termination_reason or result.run.status
+    reason = result.run.termination_reason or result.run.status
+    took = {name: quantity(result) for name, quantity in _TOOK.items()}
     known = asked.get(result.task.id)
     if known is None:
-        asked[result.task.id] = _Asked(
-            result.task.question, _digest(result.task), int(result.success), 1, reason, usage.latency_s, usage.cost_usd
-        )
+        question, expected = result.task.question, _digest(result.task)
+        asked[result.task.id] = _Asked(question, expected, int(result.success), 1, reason, took)
         return
     if known.hits == known.trials and not result.success:
         known.reason = reason
     known.hits += result.success
     known.trials += 1
-    known.latency = _plus(known.latency, usage.latency_s)
-    known.cost = _plus(known.cost, usage.cost_usd)
+    known.took = {name: _plus(total, took[name]) for name, total in known.took.items()}
 
 
 def _digest(task: Task) -> str:
@@ -130,7 +134,12 @@ def _plus(total: float | None, value: float | None) -> float | None:
     return None if total is None or value is None else total + value
 
 
-def _mean(total: float | None, asked: _Asked) -> float | None:
+def _took(pairs: _Pairs) -> dict[str, Any]:
+    return {name: _paired([(_mean(name, a), _mean(name, b)) for a, b in pairs.values()]) for name in _TOOK}
+
+
+def _mean(name: str, asked: _Asked) -> float | None:
+    total = asked.took[name]
     return None if total is None else total / asked.trials
 
 

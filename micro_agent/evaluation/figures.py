@@ -75,6 +75,8 @@ class Summary(_Data):
     """Trials by ``provider model``, the model being the one that the server said answered."""
     input_tokens: Distribution
     output_tokens: Distribution
+    replies_per_decision: Distribution
+    """Of the trials in which something was decided; 1 without sampling."""
 
 
 class Flip(_Data):
@@ -132,6 +134,9 @@ class Comparison(_Data):
     lost: list[Flip]
     latency: Paired
     cost: Paired
+    input_tokens: Paired
+    output_tokens: Paired
+    replies_per_decision: Paired
     settings: dict[str, tuple[Any, Any]]
     """What differs between the two headers' settings."""
 

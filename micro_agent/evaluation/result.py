@@ -86,10 +86,19 @@ class Result(_Data):
     trace: str | None = None
     wall_s: float | None = None
     """Seconds from asking to the end, as the clock on the wall has it; unknown of a recorded run."""
+    decisions: int | None = None
+    """How often the model was asked to go on. Unknown in files of versions that did not write it down."""
+    replies: int | None = None
+    """Its replies to that, those that are not in force included."""
     checks: list[Check]
     score: float
     success: bool
     damages: list[Damage] = Field(default_factory=list[Damage])
+
+    @property
+    def replies_per_decision(self) -> float | None:
+        """1 without sampling; ``None`` where it is unknown or nothing was decided."""
+        return self.replies / self.decisions if self.replies is not None and self.decisions else None
 
     @property
     def key(self) -> tuple[str, int]:

@@ -106,6 +106,7 @@ class Tally:
     _by_check: defaultdict[str, Shares] = field(default_factory=lambda: defaultdict(Shares))
     _by_damage: defaultdict[str, Shares] = field(default_factory=lambda: defaultdict(Shares))
     _quantities: dict[str, Quantity] = field(default_factory=lambda: {name: Quantity() for name in _QUANTITIES})
+    _replies: Quantity = field(default_factory=Quantity)
     _reasons: Counter[str] = field(default_factory=Counter[str])
     _providers: Counter[str] = field(default_factory=Counter[str])
     _scores: list[float] = field(default_factory=list[float])
@@ -127,6 +128,8 @@ class Tally:
             self._by_damage[name].add(task.id, result.success)
         for name, quantity in self._quantities.items():
             quantity.add(task.id, _QUANTITIES[name](result))
+        if result.decisions != 0:
+            self._replies.add(task.id, result.replies_per_decision)
         self._reasons[result.run.termination_reason or result.run.status] += 1
         self._providers[_answered_by(result)] += 1
         self._scores.append(result.score)
@@ -140,6 +143,7 @@ class Tally:
             contains_hit_rate=self._contains.rate(),
             key_hit_rate=self._key.rate(),
             **{name: quantity.distribution() for name, quantity in self._quantities.items()},
+            replies_per_decision=self._replies.distribution(),
             n=n,
             tasks=len(self.successes.per_task),
             epochs=epochs,

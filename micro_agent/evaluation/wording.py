@@ -22,6 +22,8 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     yield f"avg_steps: {_average(summary.avg_steps)}"
     yield f"avg_cost_usd: {_average(summary.avg_cost_usd, digits=6)}"
     yield f"n: {summary.n}{_extent(summary)}"
+    if (summary.replies_per_decision.max or 1) > 1:
+        yield f"replies_per_decision: {_average(summary.replies_per_decision)}"
     if summary.epochs > 1:
         yield from _chances(summary)
     yield from _rates("success by tag", summary.by_tag)
@@ -45,6 +47,9 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield f"p-value: {_p_value(comparison.p_value)}  ({comparison.test})"
     yield f"latency, seconds: {_paired(comparison.latency, 3)}"
     yield f"cost, US dollars: {_paired(comparison.cost, 6)}"
+    yield f"input tokens: {_paired(comparison.input_tokens, 0)}"
+    yield f"output tokens: {_paired(comparison.output_tokens, 0)}"
+    yield f"replies per decision: {_paired(comparison.replies_per_decision, 3)}"
     yield from _flips("gained", comparison.gained)
     yield from _flips("lost", comparison.lost)
     if comparison.settings:

@@ -23,7 +23,8 @@ _FORMAT_WORDS = frozenset({
     "base_url", "coercions", "confirmation", "confirmation_required", "context_length", "cost_usd", "decision",
     "fallback_from", "finish_reason", "finished_by", "forked_at", "input_tokens", "latency_s", "lm_calls",
     "model_answer", "observation", "output_tokens", "provider", "question", "recorded_bytes", "reply_reserve",
-    "schema_version", "settings", "side_effects", "termination_reason", "tool_calls", "tool_started", "ungrounded",
+    "sampling", "schema_version", "settings", "side_effects", "termination_reason", "tool_calls", "tool_started",
+    "ungrounded",
 })  # fmt: skip
 """Words of `_SHORTEST` letters or more that stand in every trace."""
 

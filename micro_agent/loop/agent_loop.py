@@ -15,13 +15,16 @@ from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
 from micro_agent.loop.preparing import before, confirmation, only_reads, prepared
+from micro_agent.loop.sampling import may_sample_again, more_wanted, repeatable, taken_as_it_is, throws_away
+from micro_agent.loop.steps import add_word, answering, has_word, observed, pause
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
-from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
-from micro_agent.run.usage import add_call, add_step
+from micro_agent.run import CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
+from micro_agent.run.sampling import take_replies, under_way
+from micro_agent.run.usage import add_step
 from micro_agent.tools import Outcome, Ready, Refused, Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
 
@@ -42,9 +45,12 @@ class AgentLoop:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
         run = self.run
         while run.status == "running":
+            if (count := more_wanted(self)) > 0:
+                self._planned(None if self.limits.check(run, BeforePlan()) else (yield Plan(run, count=count)))
+                continue
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
-            asks = asks_to_make(run, self.tools, self.outputs, self._forbids) if call is not None else None
-            if call is not None and call.error is not None and asks is None:
+            asks = asks_to_make(run, self.tools, self.outputs, self.forbids) if call is not None else None
+            if call is not None and call.error is not None and (asks is None or may_sample_again(run)):
                 self._against(ASKING[reason := call.error["reason"]], {"reason": reason}, asked(run, call.error))
             elif call is not None and (given := given_in(call, self.outputs)) is not None:
                 yield from self._finish(given)
@@ -56,14 +62,20 @@ class AgentLoop:
             elif call is not None:
                 yield from self._call(next(unanswered(run)))
             elif not self._told(self._verdict(BeforePlan())):
-                answer = yield Plan(run)
-                if isinstance(answer, LMCall):
-                    run.calls.append(answer)
-                    add_call(run.usage, answer)
-                elif isinstance(answer, Trimmed):
-                    self._step(CONTEXT_TRIMMED, answer.args, answer.text)
-                else:
-                    self._fail(answer)
+                self._planned((yield Plan(run)))
+
+    def _planned(self, answer: Answer | None) -> None:
+        """What came of a request; where it was no reply, one that was there before it is in force."""
+        if isinstance(answer, LMCall):
+            return take_replies(self.run, answer)
+        there = under_way(self.run)
+        if (step := taken_as_it_is(self)) is not None:
+            self._take(step)
+        if isinstance(answer, Trimmed):
+            add_word(self.run, CONTEXT_TRIMMED, answer.args, answer.text)
+        elif answer is not None and not (there and isinstance(answer, Failure) and answer.reason == "lm_error"):
+            self._fail(answer)
+        return None
 
     def _call(self, call: ToolCall) -> _Steps:
         told = not_submitted(self.outputs, call, native=self.run.mode != "json")
@@ -75,15 +87,15 @@ class AgentLoop:
             return self._stop(verdict)
         if isinstance(verdict, Violation):
             return self._refuse(ASKING["call_against_rule"], call, verdict.text)
-        if isinstance(verdict, Warn) and not self._has(WARNING, call.call_id):
-            self._step(WARNING, {}, verdict.text, call_id=call.call_id)
+        if isinstance(verdict, Warn) and not has_word(self.run, WARNING, call.call_id):
+            add_word(self.run, WARNING, {}, verdict.text, call_id=call.call_id)
         if (confirm := confirmation(self.run, ready)) is not None:
             answer = yield confirm
             self.run.confirmation = None
             if not isinstance(answer, Approval):
                 return self._fail(answer)
             if answer.word == "pause":
-                return self._pause(confirm.question)
+                return pause(self.run, confirm.question)
             if answer.word != "approve":
                 return self._observe(ready, refusal(answer))
         others = beside(ready, self.run, self.tools, self.limits, self._verdict)
@@ -95,20 +107,28 @@ class AgentLoop:
         return self._fail(answer)
 
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
-        step = self._step(ready.tool.name, ready.args, outcome.observation, call_id=ready.call_id, error=outcome.error)
-        step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
-        step.result, step.usage = outcome.result, outcome.usage
+        step = observed(self.run, ready, outcome)
         add_step(self.run.usage, step)
-        self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
+        if step.ok or not throws_away(self.run, step, harmless=repeatable(ready)):
+            self._take(step)
 
-    def _forbids(self, ready: Ready) -> bool:
+    def _take(self, step: Step) -> None:
+        """Append what the last reply came to, and do what follows from it."""
+        self.run.steps.append(step)
+        if step.is_tool:
+            self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
+        elif (verdict := stuck(self.run.steps)) is not None:
+            self._stop(verdict)
+
+    def forbids(self, ready: Ready) -> bool:
+        """Whether a rule refuses a call."""
         return isinstance(self._verdict(before(ready)), Violation)
 
     def _told(self, verdict: Verdict | None) -> bool:
         """Whether a rule had a word that was not said since the last reply; it is a step now, or the end as well."""
         if not isinstance(verdict, Stop | Hint | Warn | Violation) or said_already(self.run, verdict.text):
             return False
-        self._step(marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
+        add_word(self.run, marker_of(verdict), {}, verdict.text, ok=not isinstance(verdict, Stop))
         if isinstance(verdict, Stop):
             self._stop(verdict)
         return True
@@ -117,7 +137,8 @@ class AgentLoop:
         return next(iter(verdicts_of(self.rules, self.run, event)), None)
 
     def _finish(self, given: Given) -> _Steps:
-        verdicts = verdicts_of(self.rules, self.run, BeforeFinish(given.text, frozenset(self.tools), given.outputs))
+        event = BeforeFinish(given.text, frozenset(self.tools), given.outputs, only_reads(self.tools))
+        verdicts = verdicts_of(self.rules, self.run, event)
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
             told = {**given.told, **({"wants": verdict.wants} if verdict.wants else {})}
@@ -131,7 +152,7 @@ class AgentLoop:
             if said.call is not None:
                 return None
         if isinstance(verdict, Warn):
-            self._step(WARNING, {}, verdict.text)
+            add_word(self.run, WARNING, {}, verdict.text)
         amended = [verdict.answer for verdict in verdicts if isinstance(verdict, Amend)]
         return finish(self.run, given, self.outputs.text, amended)
 
@@ -141,31 +162,9 @@ class AgentLoop:
     def _against(self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None) -> None:
         """Record what came to nothing, and end the run when the model has had its chances."""
         assert row.marker is not None, "the table says what to ask"
-        self._step(row.marker, args, observation, call_id=call_id, error=row.code, settles=True)
-        if (verdict := stuck(self.run.steps)) is not None:
-            self._stop(verdict)
-
-    def _pause(self, question: dict[str, Any]) -> None:
-        ident, asked = question["call_id"], {"tool": question["tool"], "args": question["args"]}
-        if not self._has(CONFIRMATION_REQUIRED, ident):
-            self._step(CONFIRMATION_REQUIRED, asked, question["reason"], call_id=ident)
-        self.run.status, self.run.termination_reason = "confirmation_required", "confirmation_required"
-        self.run.confirmation = question
-
-    def _has(self, marker: str, call_id: str | None) -> bool:
-        return any(step.tool == marker and step.call_id == call_id for step in self.run.steps)
-
-    def _step(
-        self, tool: str, args: dict[str, Any], observation: Any, *, call_id: str | None = None,
-        error: str | None = None, settles: bool = False, ok: bool = True,
-    ) -> Step:  # fmt: skip
-        """Append a step; it belongs to the last reply if it answers one of its calls or ``settles`` it whole."""
-        call = len(self.run.calls) - 1 if call_id is not None or settles else None
-        ok = ok and error is None
-        self.run.steps.append(
-            Step(tool=tool, args=args, observation=observation, call=call, call_id=call_id, ok=ok, error=error)
-        )
-        return self.run.steps[-1]
+        step = answering(self.run, row.marker, args, observation, call_id, row.code)
+        if not throws_away(self.run, step):
+            self._take(step)
 
     def _stop(self, verdict: Stop) -> None:
         self._end("stopped", verdict.reason, {"code": verdict.reason, "message": verdict.text})

@@ -32,14 +32,16 @@ def _came(asks: YesOrNo, answer: Answer, reply: int) -> Step:
     """The step that says what came of a question about the reply with this index."""
     if isinstance(answer, Failure):
         said = {asks.key: None, "not_asked": answer.error.get("message") or answer.reason}
-        return _step(asks, None, said, asks.unasked, reply)
+        return _step(asks, None, said, asks.unasked, reply, loose=bool(asks.loose))
     assert isinstance(answer, Asked), f"a driver answered with {answer!r}"
     step = _step(asks, answer.yes, {asks.key: answer.yes, "reply": answer.reply}, asks.comes_of[answer.yes], reply)
     step.latency_s, step.usage = answer.latency_s, answer.usage
     return step
 
 
-def _step(asks: YesOrNo, yes: bool | None, said: dict[str, Any], observation: str, reply: int) -> Step:
-    if yes in asks.loose:
+def _step(
+    asks: YesOrNo, yes: bool | None, said: dict[str, Any], observation: str, reply: int, *, loose: bool = False
+) -> Step:
+    if loose or yes in asks.loose:
         return Step(tool=asks.marker, args=said, observation=observation)
     return Step(tool=asks.marker, args={**asks.told, **said}, observation=observation, call=reply)

@@ -4,6 +4,7 @@ A weak model says what it is going to do and stops there. No list of phrases tel
 the model does, when it is asked.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +89,13 @@ def asks_if_final(run: Run, given: Given, tools: Mapping[str, Tool], limits: Lim
     early = run.mode == "json" and not any(step.is_tool for step in run.steps)
     asked = sum(step.tool == FINISH_ASKED for step in run.steps)
     unsure = (given.prose or early) and asked < MOST and limits.check(run, BeforePlan()) is None
-    return whether_final(given.text) if unsure else None
+    return whether_final(given.text, announces=_announces(run, given.text, tools)) if unsure else None
+
+
+def _announces(run: Run, answer: str, tools: Mapping[str, Tool]) -> bool:
+    """Whether an answer names a tool, as a word, that has not run: it may say what is to be done next."""
+    ran = {step.tool for step in run.steps if step.is_tool and step.ok}
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", answer) for name in tools if name not in ran)
 
 
 def said_done(run: Run) -> Step | None:

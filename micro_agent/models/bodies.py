@@ -26,12 +26,12 @@ _FINISH = {
 """Servers' words for what others call ``stop``, ``length`` and ``tool_calls``; any other word is kept."""
 
 
-def openai_reply(body: Mapping[str, Any]) -> ModelReply:
-    """The first choice of a chat completion; an empty reply when there is none."""
+def openai_reply(body: Mapping[str, Any], index: int = 0) -> ModelReply:
+    """A choice of a chat completion, mostly the only one; an empty reply when it is not there."""
     choices = _list(body.get("choices"))
-    if not choices:
+    if len(choices) <= index:
         return ModelReply()
-    choice = as_object(choices[0])
+    choice = as_object(choices[index])
     message = as_object(choice.get("message"))
     return ModelReply(
         text=text_of(message.get("content")) or _str(message.get("refusal")),

@@ -28,6 +28,8 @@ class Traits:
     refuses_tools: bool = False
     refuses_schema: bool = False
     refuses_dots: bool = False
+    takes_n: bool = False
+    """Whether it is asked for several replies in one request."""
     plain_questions: bool = False
     """Whether it refused to hold a reply to a schema beside tools that must not be called."""
     finish: Finish = "text"

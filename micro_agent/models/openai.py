@@ -16,6 +16,7 @@ from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.engine import AsyncHttpEngine, HttpEngine
 from micro_agent.models.failures import Refusal
 from micro_agent.models.reply import Wire
+from micro_agent.models.scope import current
 from micro_agent.run import Mode
 
 
@@ -35,6 +36,7 @@ class OpenAIEngine(HttpEngine):
 
     default_mode: ClassVar[Mode] = "native"
     wire: ClassVar[Wire] = "openai"
+    takes_n = True  # until it gives one only
 
     def __init__(
         self,
@@ -56,8 +58,9 @@ class OpenAIEngine(HttpEngine):
 
     def render(self, request: lm15.Request, *, stream: bool) -> bytes:
         """The JSON of the request."""
-        dialect = self._uncounted if self.refuses_stream_options else self._dialect
-        return dialect.build_request(replace(request, model=self.model), stream=stream).body
+        dialect, count = self._uncounted if self.refuses_stream_options else self._dialect, current().count
+        config = replace(request.config, extensions={"n": count}) if count > 1 else request.config
+        return dialect.build_request(replace(request, model=self.model, config=config), stream=stream).body
 
     def _dialect_with(self, stream_usage: Literal["include", "omit"]) -> lm15.OpenAIChatLM:
         return lm15.OpenAIChatLM(

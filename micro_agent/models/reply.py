@@ -26,8 +26,8 @@ from micro_agent.models.failures import MAX_BODY_CHARS, Refusal, marked, one_lin
 from micro_agent.models.web_page import page_error
 
 __all__ = [
-    "answered_by", "body_of", "ollama_reply", "openai_reply", "reply_from_failure", "reply_of", "response_of",
-    "usage_of",
+    "answered_by", "body_of", "ollama_reply", "openai_reply", "others_of", "reply_from_failure", "reply_of",
+    "response_of", "usage_of",
 ]  # fmt: skip
 
 Wire = Literal["openai", "ollama"]
@@ -47,6 +47,14 @@ def reply_of(response: Response, settings: Mapping[str, Any] = MappingProxyType(
     reply, most, took = _reply_of(response), settings.get("max_tokens"), response.usage.output_tokens
     cut_off = bool(reply.calls) and most is not None and took is not None and took >= most
     return replace(reply, finish_reason="length") if cut_off else reply
+
+
+def others_of(response: Response) -> list[ModelReply]:
+    """The other choices in a response, where several were asked for."""
+    body = response.provider_data or {}
+    choices: Any = body.get("choices")
+    several = len(cast("list[Any]", choices)) if isinstance(choices, list) else 0
+    return [openai_reply(body, index) for index in range(1, several)]
 
 
 def _reply_of(response: Response) -> ModelReply:

@@ -6,9 +6,9 @@ holds nothing of a run.
 
 import logging
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 
@@ -23,6 +23,8 @@ class CallScope:
 
     deadline: float | None = None
     on_text: Callable[[str], object] | None = None
+    count: int = 1
+    """So many replies are asked for in one request, of a server that takes that."""
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, not below 0; ``None`` without one."""
@@ -57,3 +59,10 @@ def calling(scope: CallScope) -> Generator[None]:
         yield
     finally:
         _scope.reset(token)
+
+
+@contextmanager
+def several(count: int) -> Generator[None]:
+    """Ask for so many replies in one request in this block."""
+    with calling(replace(current(), count=count)) if count > 1 else nullcontext():
+        yield

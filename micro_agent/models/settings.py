@@ -28,6 +28,8 @@ from micro_agent.models.env_file import check_env_file
 Provider = Literal["openai", "ollama", "litellm", "tiny", "mock"]
 PROVIDERS: tuple[Provider, ...] = ("openai", "ollama", "litellm", "tiny", "mock")
 
+MOST_SAMPLES = 20
+"""So many replies to one request may be asked for."""
 _ALSO = {"ollama_host": ("OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL")}
 
 
@@ -67,6 +69,10 @@ class Settings(BaseSettings):
     llm_timeout: float = Field(default=120.0, gt=0, le=86400, description="seconds, more than 0, at most 86400")
     """Seconds for one model call with its retries."""
     temperature: float = Field(default=0.2, ge=0, le=2, description="a number from 0 to 2")
+    samples: int = Field(default=1, ge=1, le=MOST_SAMPLES, description=f"a whole number from 1 to {MOST_SAMPLES}")
+    """So many replies to one request are asked for before the best is chosen; two that agree are enough."""
+    resamples: int = Field(default=2, ge=0, le=MOST_SAMPLES, description=f"a whole number from 0 to {MOST_SAMPLES}")
+    """So often a reply that comes to nothing is sampled again before the model is told of it."""
     max_tokens: int = Field(default=1024, ge=1, description="a whole number from 1")
     context_length: int | None = Field(default=None, ge=1, description="a whole number of tokens from 1, or unset")
     """Tokens of prompt and reply together, where the server does not say it; Ollama has ``ollama_num_ctx``."""

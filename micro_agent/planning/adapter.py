@@ -11,7 +11,7 @@ from dspy.lm15 import Config, Request, Response
 from micro_agent.decoding import Decision, DecodeError, Final, ModelReply, decode
 from micro_agent.decoding.fitting import outputs_fitted
 from micro_agent.decoding.submitted import not_data
-from micro_agent.models.reply import answered_by, reply_of, usage_of
+from micro_agent.models.reply import answered_by, others_of, reply_of, usage_of
 from micro_agent.run import LMCall
 from micro_agent.tools import Tool
 from micro_agent.wires import SETTINGS, NativeWire, Page, View
@@ -67,28 +67,39 @@ class DecisionAdapter(dspy.Adapter):
         return named_back(found if native else not_data(found, outputs, self._offered), self.wire.names)
 
     def _read(self, response: Response, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return self.take(reply_of(response, self._config[0]), settings, usage_of(response), answered_by(response))
+        others = [self._call(reply, settings, (0, 0), answered_by(response)) for reply in others_of(response)]
+        told = self.take(reply_of(response, self._config[0]), settings, usage_of(response), answered_by(response))
+        self.last.samples = others  # what all of them took is told of the first
+        return told
 
     def take(
         self, reply: ModelReply, settings: Mapping[str, Any],
         tokens: tuple[int | None, int | None] = (None, None), model: str | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Read a reply to the latest request into `last`. Returns the completion."""
+        self.last = call = self._call(reply, settings, tokens, model)
+        if call.error is not None:
+            return [{"decision": {"error": call.error}}]
+        decision = call.decision or {}
+        if "final" in decision:
+            return [{"decision": {"final": {"answer": decision["final"]}}}]
+        first = decision["tool_calls"][0]
+        return [{"decision": {"tool": {"name": first["name"], "args": first["args"]}}}]
+
+    def _call(
+        self, reply: ModelReply, settings: Mapping[str, Any], tokens: tuple[int | None, int | None], model: str | None
+    ) -> LMCall:
         decision = self.read(reply)
-        self.last = LMCall(
+        call = LMCall(
             reply=reply.as_dict(), finish_reason=reply.finish_reason, model=model, mode=self.wire.mode,
-            settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1],
-            request=self.page.sent(),
+            settings=dict(settings), input_tokens=tokens[0], output_tokens=tokens[1], request=self.page.sent(),
         )  # fmt: skip
         if isinstance(decision, DecodeError):
-            self.last.error = decision.as_dict()
-            return [{"decision": {"error": self.last.error}}]
-        repairs = [*decision.repairs, *outputs_fitted(decision, self.wire.outputs.submit)]
-        self.last.repairs = [asdict(repair) for repair in repairs]
+            call.error = decision.as_dict()
+            return call
+        call.repairs = [asdict(one) for one in (*decision.repairs, *outputs_fitted(decision, self.wire.outputs.submit))]
         if isinstance(decision, Final):
-            self.last.decision, self.last.prose = {"final": decision.answer}, decision.prose
-            return [{"decision": {"final": {"answer": decision.answer}}}]
-        calls = [call.as_dict() for call in decision.calls]
-        self.last.decision = {"tool_calls": calls}
-        first = decision.calls[0]
-        return [{"decision": {"tool": {"name": first.name, "args": first.args}}}]
+            call.decision, call.prose = {"final": decision.answer}, decision.prose
+        else:
+            call.decision = {"tool_calls": [one.as_dict() for one in decision.calls]}
+        return call

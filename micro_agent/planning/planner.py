@@ -2,8 +2,9 @@
 """The planner: one `dspy.Predict`, in either mode, that is asked for one decision at a time."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import dspy
 
@@ -17,6 +18,7 @@ from micro_agent.models.failures import marked, overflows
 from micro_agent.models.giving_way import given_way
 from micro_agent.models.identity import traits_of
 from micro_agent.models.prices import Price
+from micro_agent.models.scope import several
 from micro_agent.planning.adapter import DecisionAdapter
 from micro_agent.planning.asking import Asking
 from micro_agent.planning.bill import Bill
@@ -27,6 +29,7 @@ from micro_agent.planning.resampling import Tries
 from micro_agent.planning.signature import compiling
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.run.asking import YesOrNo
+from micro_agent.run.sampling import replies
 from micro_agent.tools import Tool
 from micro_agent.tools.outputs import PLAIN, Outputs
 from micro_agent.wires import JsonWire, NativeWire
@@ -45,6 +48,8 @@ class Planner:
     price: Price | None = None
     system: str | None = None
     outputs: Outputs = PLAIN
+    _number: int = 0
+    _count: int = 1
     _tries: Tries = field(default_factory=Tries)
     _changed: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -52,29 +57,42 @@ class Planner:
         self._bill = Bill()
         self._wire()
 
-    def plan(self, run: Run, *, asks: YesOrNo | None = None) -> Planned:
-        """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked."""
+    def plan(self, run: Run, *, asks: YesOrNo | None = None, count: int = 1) -> Planned:
+        """Ask once, or say why the request does not fit. Raises what DSPy raises when the model cannot be asked.
+
+        ``count`` replies are asked for in one request, if the server takes that.
+        """
+        self._count = count if traits_of(self.lm).takes_n else 1
         answer = self._asking().ask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
-                with self._context():
-                    self.predict(**self._inputs(run))
+                inputs = self._inputs(run)
+                with self._context(), several(self._count):
+                    self.predict(**inputs)
                 answer = self._call(run)
             except dspy.LMError as error:
                 answer = self._adapted(run, error)
         return answer
 
-    async def aplan(self, run: Run, *, asks: YesOrNo | None = None) -> Planned:
+    async def aplan(self, run: Run, *, asks: YesOrNo | None = None, count: int = 1) -> Planned:
         """The same, awaited."""
+        self._count = count if traits_of(self.lm).takes_n else 1
         answer = await self._asking().aask(run, asks) if asks else None
         while answer is None and (answer := self._window.fit(run, self._adapter.page)) is None:
             try:
-                with self._context():
-                    await self.predict.acall(**self._inputs(run))
+                inputs = self._inputs(run)
+                with self._context(), several(self._count):
+                    await self.predict.acall(**inputs)
                 answer = self._call(run)
             except dspy.LMError as error:
                 answer = self._adapted(run, error)
         return answer
+
+    def another(self, number: int) -> Self:
+        """Who asks for one more reply to the same request at the same time, with a seed of its own by ``number``."""
+        other = copy(self)
+        other._number, other._tries, other._adapter = number, copy(self._tries), copy(self._adapter)
+        return other
 
     def _asking(self) -> Asking:
         return Asking(self.lm, self._adapter, self._window, self._held(), self._context, self._cost)
@@ -102,7 +120,9 @@ class Planner:
 
     def _inputs(self, run: Run) -> dict[str, Any]:
         window, held = self._window, self._held()
-        self._changed = window.bounded(self._tries.settings(run, held, room=window.room), held)
+        found = self._tries.settings(run, held, room=window.room, number=self._number, count=self._count)
+        self._count = found.pop("n", 1)
+        self._changed = window.bounded(found, held)
         return {"question": window.question, "steps": list(window.views), "lm": self.lm, "demos": self._demos,
                 "signature": self._signature, "config": dict(self._changed)}  # fmt: skip
 
@@ -118,6 +138,7 @@ class Planner:
                 return trimmed
             raise marked(error, remedy=longer_context(self.lm))
         if self._tries.without(error):
+            traits_of(self.lm).takes_n &= "n" not in self._tries.refused
             return None
         if (mode := given_way(self.lm, error, self.mode, self.tools)) is None:
             raise error
@@ -131,5 +152,9 @@ class Planner:
         call = self._adapter.last
         self._tries.answered()
         self._window.answered()
-        call.cost_usd, call.request["steps"] = self._cost(call), len(run.steps)
-        return kept(self.predict, self.lm.model, self._adapter.page, with_ids(call, self._window.conversation(run)))
+        if self._count > 1 and not call.samples:
+            traits_of(self.lm).takes_n = False
+        for one in replies(call):
+            one.cost_usd, one.request["steps"] = self._cost(one), len(run.steps)
+            with_ids(one, self._window.conversation(run))
+        return kept(self.predict, self.lm.model, self._adapter.page, call)

@@ -7,6 +7,7 @@ from typing import Any
 
 from micro_agent.rules.asking_again import Change, Row, fruitless
 from micro_agent.run import POLICY_VIOLATION, Run
+from micro_agent.run.sampling import most_samples, replies, requests, thrown_away, under_way
 
 SAME_REPLIES = 2
 """A model that says the same thing so often in a row, to no avail, is asked with other sampling."""
@@ -15,6 +16,8 @@ SERVER_FAILURES = 2
 HOTTER = 0.3
 """Added to the temperature for each time that the same came again, up to `HOTTEST`."""
 HOTTEST = 1.0
+VARIED = 0.7
+"""The temperature of further samples, unless that of the run is higher: at a lower one they say the same."""
 LONGER = 4
 """So many times its length is the most that a reply gets after it was cut off."""
 LONGER_UNKNOWN = 2
@@ -23,7 +26,9 @@ FORCED_AFTER = 2
 """After so many answers were refused because a tool was not used, a call is forced."""
 
 
-def changes(run: Run, held: Mapping[str, Any], *, room: int | None = None, failed: int = 0) -> dict[str, Any]:
+def changes(
+    run: Run, held: Mapping[str, Any], *, room: int | None = None, failed: int = 0, number: int = 0
+) -> dict[str, Any]:
     """The settings that the next request of ``run`` changes. Pure: a replay finds the same.
 
     Args:
@@ -31,14 +36,15 @@ def changes(run: Run, held: Mapping[str, Any], *, room: int | None = None, faile
         held: The settings of the model, such as ``temperature`` and ``max_tokens``.
         room: How many tokens the context leaves for the reply; ``None`` when its length is not known.
         failed: How often the server has failed on this very request.
+        number: Of replies that are asked for at once, which one it is, from 0.
 
     Returns:
         ``seed`` and ``temperature``, ``max_tokens``, or ``tool_choice`` (``"required"``); mostly nothing.
     """
     bad = fruitless(run.steps)
-    if not bad and failed < SERVER_FAILURES:
+    if not bad and not under_way(run) and failed < SERVER_FAILURES:
         return {}
-    return {**_longer(bad, held, room), **_resampled(run, len(bad), held, failed), **_forced(run)}
+    return {**_longer(bad, held, room), **_resampled(run, len(bad), held, failed, number), **_forced(run)}
 
 
 def _longer(bad: list[list[Row]], held: Mapping[str, Any], room: int | None) -> dict[str, Any]:
@@ -51,14 +57,19 @@ def _longer(bad: list[list[Row]], held: Mapping[str, Any], room: int | None) -> 
     return {"max_tokens": wanted} if wanted > limit else {}
 
 
-def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int) -> dict[str, Any]:
-    again = max(_same(run, bad) - SAME_REPLIES, failed - SERVER_FAILURES) + 1
-    if again < 1:
+def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int, number: int) -> dict[str, Any]:
+    others, thrown = under_way(run), thrown_away(run) if under_way(run) else 0
+    again = max(_same(run, bad) - SAME_REPLIES + 1, failed - SERVER_FAILURES + 1, 0) + thrown
+    if again + others < 1:
         return {}
-    changed: dict[str, Any] = {"seed": (held.get("seed") or 0) + len(run.calls) + failed}
+    seeds: list[int] = [one.settings.get("seed", 0) for one in replies(run.calls[-1])] if others else []
+    first = max([(held.get("seed") or 0) + sum(1 for _ in requests(run)), *(seed + 1 for seed in seeds)])
+    changed: dict[str, Any] = {"seed": first + failed + number}
     temperature: float | None = held.get("temperature")
     if temperature is not None and temperature < HOTTEST:
-        changed["temperature"] = min(HOTTEST, round(temperature + HOTTER * again, 2))
+        most = max(VARIED, temperature) if others else HOTTEST
+        warmer = most if most_samples(run) > 1 and others else temperature + HOTTER * max(again, others)
+        changed["temperature"] = min(most, round(warmer, 2))
     return changed
 
 
@@ -75,7 +86,8 @@ def _latest(bad: list[list[Row]], change: Change) -> int:
 
 def _same(run: Run, bad: int) -> int:
     """How often the last reply came in a row, if it came to nothing, as the last ``bad`` replies did."""
-    replies = [_said(call.reply) for call in reversed(run.calls[len(run.calls) - bad :])]
+    end = len(run.calls) - (under_way(run) > 0)
+    replies = [_said(call.reply) for call in reversed(run.calls[end - bad : end])]
     return len(list(takewhile(lambda said: said == replies[0], replies)))
 
 
@@ -93,9 +105,12 @@ class Tries:
     changed: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the request under way changes."""
 
-    def settings(self, run: Run, held: Mapping[str, Any], *, room: int | None = None) -> dict[str, Any]:
-        """`changes`, without those that the server refuses."""
-        found = changes(run, held, room=room, failed=self.failed)
+    def settings(
+        self, run: Run, held: Mapping[str, Any], *, room: int | None = None, number: int = 0, count: int = 1
+    ) -> dict[str, Any]:
+        """`changes`, and ``n`` where several replies are asked for, without those that the server refuses."""
+        found = changes(run, held, room=room, failed=self.failed, number=number)
+        found |= {"n": count} if count > 1 else {}
         self.changed = {name: value for name, value in found.items() if name not in self.refused}
         return dict(self.changed)
 

@@ -10,9 +10,11 @@ from micro_agent.replay.divergence import Diverged, Divergence, differ, step_tex
 from micro_agent.replay.parts import Parts
 from micro_agent.replay.planning import NoReply, RecordedPlanner
 from micro_agent.replay.requests import request_divergence, said
+from micro_agent.replay.samples import compare_choice, fault_on_record, missed, recorded_replies
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.same import same
 from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, LMCall, Run, Step, Usage
+from micro_agent.run.sampling import under_way
 from micro_agent.tools import Outcome, Ready, execute
 
 _FROM_OUTSIDE = frozenset({"cancelled", "lm_error", "context_overflow", "storage_error"})
@@ -71,7 +73,8 @@ class Replay:
 
     def _answer(self, effect: Effect) -> Answer:
         if isinstance(effect, Plan) and effect.asks is None:
-            return self._planned()
+            return self._planned(effect.count)
+        compare_choice(self._record, self._run)
         step = self._next()
         if step is None and self._cut_short:
             raise _RecordEnds
@@ -91,10 +94,13 @@ class Replay:
             return Failure("lm_error", {"message": told["not_asked"]})
         return Asked(told.get(asks.key), str(told.get("reply", "")), usage, step.latency_s)
 
-    def _planned(self) -> Answer:
-        number = len(self._run.calls)
-        recorded = self._record.calls[number] if number < len(self._record.calls) else None
-        step = self._next()
+    def _planned(self, count: int) -> Answer:
+        number, there = recorded_replies(self._record, self._run)
+        recorded, step = next(iter(there), None), self._next()
+        if recorded is None and missed(self._record, self._run):
+            return Failure("lm_error", {})
+        if recorded is None and under_way(self._run) and (fault := self._run.calls[-1].fault) is not None:
+            raise self._other_step(step, step_text(fault))
         if recorded is None and step is None and self._cut_short:
             raise _RecordEnds
         if step is not None and _precedes(step, number, recorded):
@@ -105,10 +111,10 @@ class Replay:
         try:
             answer = self._planner.answered(self._run, recorded)
             if self._cuts_otherwise(answer, trimmed):
-                return self._planned()
+                return self._planned(count)
         except NoReply:
             if self._cuts_otherwise(None, trimmed):
-                return self._planned()
+                return self._planned(count)
             if self._from_outside:
                 return self._failure()
             asked = f"the model is asked again: {said(self._planner.sent.messages[-1])}"
@@ -119,7 +125,17 @@ class Replay:
             return self._failure()  # the same end, whatever words a person is told it in
         if isinstance(answer, LMCall) and recorded is not None:
             self._compare_reply(answer, recorded, step)
+            self._compare_fault()
+            for other in there[1:count]:  # the request is the same
+                if isinstance(today := self._planner.answered(self._run, other), LMCall):
+                    answer.samples.append(today)
+                    self.notes += compare_reading(number + 1, other, today)
         return answer
+
+    def _compare_fault(self) -> None:
+        """What the last reply came to, for which it was thrown away."""
+        if under_way(self._run) and (fault := self._run.calls[-1].fault) is not None:
+            self.notes += compare_step(self._seen + 1, fault_on_record(self._record, self._run), fault)
 
     def _cuts_otherwise(self, today: Answer | None, recorded: Step | None) -> bool:
         """Whether something else is cut before this request than on record; from here on, what is cut there is cut."""
@@ -140,7 +156,7 @@ class Replay:
             raise self._other_step(step, "no step: the model is asked next")
         if other:
             self._compare_request(today, recorded)
-        self.notes += compare_reading(len(self._run.calls) + 1, recorded, today)
+        self.notes += compare_reading(recorded_replies(self._record, self._run)[0] + 1, recorded, today)
 
     def _approval(self, effect: Confirm, step: Step | None) -> Answer:
         if not effect.needed():
@@ -157,6 +173,7 @@ class Replay:
 
     def _observed(self, effect: Act, step: Step | None) -> Answer:
         ready = effect.ready
+        step = fault_on_record(self._record, self._run) or step
         if step is None or not step.is_tool or step.call_id != ready.call_id or _never_ran(step, *_WORDS):
             raise self._other_step(step, f"{ready.tool.name} {text_of(ready.args)} is run")
         if _never_ran(step, "NOT_RUN"):
@@ -191,11 +208,12 @@ class Replay:
 
     def _compare_request(self, call: LMCall, recorded: LMCall) -> None:
         self._compares_requests = False
-        number = len(self._run.calls) + 1
+        number = recorded_replies(self._record, self._run)[0] + 1
         if not recorded.request.get("chain"):
             self.notes.append(f"request {number} has no digests on record; requests are not compared from there on")
             return
-        found = request_divergence(self._record, [*self._run.calls, call], self._run, self._planner, self._parts)
+        calls = [*self._run.calls[: number - 1], call]
+        found = request_divergence(self._record, calls, self._run, self._planner, self._parts)
         sent = text_of([said(message) for message in self._planner.sent.messages])
         if any(mark in sent for mark in _MASKED):
             self.notes.append(f"{found.where}: a secret is masked on record; requests are not compared from there on")
@@ -216,6 +234,7 @@ class Replay:
             return
         if step is not None:
             raise self._other_step(step, ended(self._run))
+        compare_choice(self._record, self._run)
         compare_ends(self._record, self._run)
 
     def _was_resumed(self) -> bool:

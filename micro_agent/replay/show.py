@@ -13,6 +13,7 @@ from micro_agent.replay.files import with_earlier
 from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
+from micro_agent.run.sampling import requests
 from micro_agent.text.encoding import as_json
 from micro_agent.text.printable import printable
 from micro_agent.traces import Record, read_records
@@ -138,7 +139,7 @@ def _known(run: Run, name: str) -> tuple[float, int]:
     total = getattr(run.usage, name)
     if total is not None:
         return total, 0
-    parts = [(1, getattr(call, name)) for call in run.calls]
+    parts = [(1, getattr(call, name)) for call in requests(run)]
     parts += [(step.usage.lm_calls, getattr(step.usage, name)) for step in run.steps if step.usage is not None]
     known = [(calls, part) for calls, part in parts if part is not None]
     return sum(part for _, part in known), run.usage.lm_calls - sum(calls for calls, _ in known)

@@ -6,10 +6,12 @@ A figure that is unknown cannot be held to a limit: the run stops and says so, r
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.rules.verdict import BeforePlan, Event, Stop
 from micro_agent.run import MALFORMED_DECISION, NO_ACTION, POLICY_VIOLATION, VALIDATION_ERROR, LMCall, Run, Step, Usage
+from micro_agent.run.sampling import requests
 
 COUNTED_MARKERS = frozenset({POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION})
 """Steps that the loop adds for a decision of the model which came to nothing. Each counts like a tool step."""
@@ -90,7 +92,9 @@ class Limits:
     def _time(self, run: Run) -> Stop | None:
         if self.max_time is None:
             return None
-        spent = sum(call.latency_s for call in run.calls) + sum(step.latency_s or 0.0 for step in run.steps)
+        faults = (call.fault for call in requests(run) if call.fault is not None)
+        steps = sum(step.latency_s or 0.0 for step in chain(run.steps, faults))
+        spent = sum(call.latency_s for call in requests(run)) + steps
         if spent < self.max_time:
             return None
         return Stop("max_time", f"{spent:.1f} s were spent on the model and tools; max_time is {self.max_time:g} s")
@@ -122,7 +126,7 @@ def limits_of(run: Run) -> Limits:
 
 def _parts(run: Run) -> list[LMCall | Usage]:
     """What was used: by the run's own calls, and by the agents that its tools asked."""
-    return [*run.calls, *(step.usage for step in run.steps if step.usage is not None)]
+    return [*requests(run), *(step.usage for step in run.steps if step.usage is not None)]
 
 
 def _counts(step: Step) -> bool:

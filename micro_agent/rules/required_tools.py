@@ -14,7 +14,7 @@ from micro_agent.rules.answer_values import holds_moment, holds_number, holds_we
 from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
 from micro_agent.rules.other_values import other_value
 from micro_agent.rules.own_values import moment_told, number_of, number_told
-from micro_agent.rules.question import question_in
+from micro_agent.rules.question import left_to_answer, question_in
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Rule, Verdict, Violation
 from micro_agent.rules.words import Words, words
 from micro_agent.run import POLICY_VIOLATION, Run, Step
@@ -65,7 +65,7 @@ def check(run: Run, event: Event, language: Words | None = None) -> Verdict | No
     """
     if not isinstance(event, BeforeFinish) or event.tools.isdisjoint(_ARGUMENTS):
         return None
-    required = implied(question_in(run), language) & event.tools
+    required = implied(left_to_answer(run, event.read_only), language) & event.tools
     # The clock first: what is computed from it comes after.
     for tool in (NOW, CALCULATOR):
         if tool in required and not _used(run.steps, tool) and not _told_by_another(run, tool, event.answer, language):

@@ -31,11 +31,13 @@ class BeforeFinish:
     """The model gives ``answer`` as its final one; ``tools`` are the names it could have called.
 
     ``outputs`` are those of the agent's signature by name, as JSON; of several, ``answer`` is the JSON of all.
+    ``read_only`` are the tools that change nothing.
     """
 
     answer: str
     tools: frozenset[str]
     outputs: Mapping[str, object] = field(default_factory=dict[str, object])
+    read_only: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

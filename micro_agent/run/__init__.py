@@ -84,6 +84,10 @@ class LMCall(_Data):
     """``sha256`` of the whole request; ``messages`` in it; ``shared``: how many it has in common with the request
     before; ``chain``: for each message after those, the sha256 of everything up to and including it, ``head``: of what
     comes before the messages; ``tokens``: its size, as estimated; ``steps``: so many there were when it was sent."""
+    samples: list["LMCall"] = Field(default_factory=list["LMCall"])  # other replies to the same request, not in force
+    fault: Step | None = None  # of one that was thrown away: what the model would have been told
+    open: bool = False  # whether another reply to the same request is asked for before one is in force
+    chosen: dict[str, Any] | None = None  # of several: its ``index`` among all, and why, see `choosing.why`
 
 
 class Usage(_Data):
@@ -140,6 +144,7 @@ class Run(_Data):
     digests: dict[str, str] = Field(default_factory=dict)
     """sha256 of the tools, the rules and the demos that the run was made with."""
     limits: dict[str, float | int | None] = Field(default_factory=dict[str, float | int | None])
+    sampling: dict[str, int] = Field(default_factory=dict[str, int])  # see `run.sampling`
     confirmation: dict[str, Any] | None = None  # the open question of a paused run, see `question_of`
     system: str | None = None  # a task or persona that was added to the instructions
     parent: str | None = None

@@ -10,11 +10,12 @@ DONE = "The answer stands."
 """What came of any other answer: nobody can say that it is not one."""
 
 
-def whether_final(answer: str) -> YesOrNo:
-    """The question about this answer."""
+def whether_final(answer: str, *, announces: bool = False) -> YesOrNo:
+    """The question about this answer. Of one that ``announces`` a call only a clear yes makes the final one."""
     return YesOrNo(
         "done", QUESTION, FINISH_ASKED, "whether its answer is final", {"answer": answer},
-        {True: DONE, False: GO_ON, None: DONE}, DONE, loose=(True, None), a_call_says=False,
+        {True: DONE, False: GO_ON, None: GO_ON if announces else DONE}, DONE,
+        loose=(True,) if announces else (True, None), a_call_says=False,
     )  # fmt: skip
 
 

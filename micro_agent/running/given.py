@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.identity import Wanted, WantedFinish
 from micro_agent.models.naming import lm_named
-from micro_agent.models.settings import Settings
+from micro_agent.models.settings import MOST_SAMPLES, Settings
 from micro_agent.rules import Rule, default_rules
 from micro_agent.rules.limits import Limits
 from micro_agent.running.confirming import Confirmation
@@ -45,6 +45,16 @@ def finish(given: WantedFinish, settings: Settings, *, typed: bool) -> WantedFin
     """How runs finish; ``auto`` leaves it to the settings, which are about answers of one text."""
     found = _one_of("finish", given, get_args(WantedFinish))
     return settings.micro_agent_finish if found == "auto" and not typed else found
+
+
+def count(name: Literal["samples", "resamples"], given: Any, settings: Settings) -> int:
+    """How many samples are asked for, or asked for again: as the settings say for ``None``."""
+    if given is None:
+        return getattr(settings, name)
+    least = 1 if name == "samples" else 0
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= MOST_SAMPLES:
+        raise _refused(name, given, f"a whole number from {least} to {MOST_SAMPLES}")
+    return given
 
 
 def confirm(given: Confirmation) -> Confirmation:

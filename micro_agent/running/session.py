@@ -9,11 +9,11 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from time import monotonic, perf_counter
+from time import monotonic
 from typing import Any
 
 from micro_agent.cancel import Cancel, RunInterrupted
-from micro_agent.effects import Act, Answer, Approval, Asked, Confirm, Effect, Failure, Plan, Planned
+from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan
 from micro_agent.effects import interrupted as interruption
 from micro_agent.errors import StorageError
 from micro_agent.loop.agent_loop import AgentLoop
@@ -21,11 +21,13 @@ from micro_agent.models.failures import LM_ERRORS
 from micro_agent.models.retry import aattempts, attempts
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.planning.planner import Planner
-from micro_agent.run import LMCall, Run, Step
+from micro_agent.run import Run, Step
 from micro_agent.run.questions import as_approved
+from micro_agent.run.sampling import most_samples
 from micro_agent.running.at_once import AtOnce
 from micro_agent.running.confirming import Confirmation, word_on
 from micro_agent.running.ended_by import cancelled, no_reply, no_storage
+from micro_agent.running.samples import aplanned, planned
 from micro_agent.storage.journal import Journal
 from micro_agent.streaming import AnswerFilter
 from micro_agent.tools import Outcome
@@ -99,7 +101,8 @@ class Session:
         """The bounds of one request, its retries included. Whoever listens hears texts that may be the answer."""
         now, limit = monotonic(), self.loop.limits.max_time
         self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
-        self._heard = None if effect.asks or self.loop.outputs.submit else self.answer_filter
+        silent = effect.asks or self.loop.outputs.submit or most_samples(self.run) > 1  # no answer before it is chosen
+        self._heard = None if silent else self.answer_filter
         self.again()
         until = min(now + self.timeout_s, self._time_is_up)
         return CallScope(deadline=until, on_text=self._heard.feed if self._heard is not None else None)
@@ -108,13 +111,6 @@ class Session:
         """A reply begins, perhaps after one that broke off before anybody had seen anything of it."""
         if self._heard is not None:
             self._heard.reset()
-
-    def planned(self, result: tuple[Planned, int], started: float) -> Planned:
-        """What was planned; a call with the number of its retries and the time that all of its tries took."""
-        answer, retries = result
-        if isinstance(answer, LMCall | Asked):
-            answer.retries, answer.latency_s = retries, perf_counter() - started
-        return answer
 
     def failed(self, error: Exception) -> Failure:
         """An exception of a model call, as data."""
@@ -170,8 +166,9 @@ class Session:
     def _record(self) -> None:
         calls, steps = self._seen
         self._seen = len(self.run.calls), len(self.run.steps)
-        for call in self.run.calls[calls:]:
-            if self.journal is not None:
+        if self.journal is not None:
+            self.journal.sampled(self.run, calls)
+            for call in self.run.calls[calls:]:
                 self.journal.replied(call)
         for step in self.run.steps[steps:]:
             if self.journal is not None:
@@ -238,11 +235,9 @@ def _perform(session: Session, effect: Effect) -> Answer:
         return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
-            started, scope = perf_counter(), session.scope(effect)
-            with calling(scope):
-                plan = partial(session.planner.plan, effect.run, asks=effect.asks)
-                result = attempts(plan, deadline=scope.deadline, cancelled=session.cancel, on_retry=session.again)
-            return session.planned(result, started)
+            with calling(scope := session.scope(effect)):
+                ask = partial(attempts, deadline=scope.deadline, cancelled=session.cancel, on_retry=session.again)
+                return planned(session.planner, effect, ask)
         if isinstance(effect, Confirm):
             return session.approval(effect)
         return session.starting(effect) or session.at_once.outcome(effect)
@@ -257,11 +252,9 @@ async def _aperform(session: Session, effect: Effect) -> Answer:
         return session.cancelled(effect)
     try:
         if isinstance(effect, Plan):
-            started, scope = perf_counter(), session.scope(effect)
-            with calling(scope):
-                plan = partial(session.planner.aplan, effect.run, asks=effect.asks)
-                result = await aattempts(plan, deadline=scope.deadline, on_retry=session.again)
-            return session.planned(result, started)
+            with calling(scope := session.scope(effect)):
+                ask = partial(aattempts, deadline=scope.deadline, on_retry=session.again)
+                return await aplanned(session.planner, effect, ask)
         if isinstance(effect, Confirm):
             return await asyncio.to_thread(session.approval, effect)
         return await session.astarting(effect) or await session.at_once.aoutcome(effect)

@@ -49,6 +49,8 @@ class Setup:
     system: str | None = None
     finish: WantedFinish = "auto"
     outputs: Outputs = PLAIN
+    samples: int = 1
+    resamples: int = 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -63,6 +65,7 @@ class Setup:
         run.provider, run.model, run.mode, run.parent = provider_of(lm), lm.model, mode_of(lm, self.mode), parent
         run.finish = "call" if self.outputs.submit else finish_of(lm, self.finish)
         run.wanted, run.digests = self.outputs.record(), self.digests.of_run(predict, lm, run.mode)
+        run.sampling = {"samples": self.samples, "resamples": self.resamples}
         run.base_url, run.limits, run.system = getattr(traits_of(lm), "base_url", None), dict(vars(held)), self.system
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         if length is not None:

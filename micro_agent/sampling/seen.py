@@ -107,8 +107,8 @@ def _of_han(written: str) -> Fraction:
     return Fraction(total + digits)
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """The strings and numbers of JSON, its keys, and how long its lists are; of JSON in a string the same."""
+def texts_in(value: Any, *, keys: bool = True) -> Iterator[str]:
+    """The strings and numbers of JSON; of JSON in a string the same. With ``keys`` also these and lengths of lists."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -119,10 +119,10 @@ def texts_in(value: Any) -> Iterator[str]:
                 yield part
         elif isinstance(part, Mapping):
             fields = cast("Mapping[str, Any]", part)
-            waiting += [*fields, *fields.values()]
+            waiting += [*(fields if keys else ()), *fields.values()]
         elif isinstance(part, list | tuple):
             items = cast("list[Any]", part)
-            waiting += [len(items), *items]
+            waiting += [*([len(items)] if keys else ()), *items]
         elif isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < 10**LONGEST_NUMBER:
             yield str(part)
 

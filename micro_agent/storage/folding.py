@@ -12,7 +12,7 @@ from typing import Any, cast
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.files.jsonl import Line, open_file, read_lines, storage_error
 from micro_agent.files.masking import Mask
-from micro_agent.run import LMCall, Run, Step
+from micro_agent.run import LMCall, Run, Step, Usage
 from micro_agent.run.questions import QuestionChanged, verified
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.storage.decisions import Decision, decision_of
@@ -41,6 +41,11 @@ class Pending:
     def tool_started(self, call: int, call_id: str | None, tool: str) -> None:
         """A tool starts."""
         self.started[call, call_id] = tool
+        self.moved_on()
+
+    def sampled(self, call: int) -> None:
+        """The reply with this index is another one: nothing of the last one counts."""
+        self.started = {one: tool for one, tool in self.started.items() if one[0] != call}
         self.moved_on()
 
     def stepped(self, step: Step) -> None:
@@ -173,6 +178,11 @@ def _apply(folded: Folded, event: dict[str, Any]) -> None:
             _fill(folded, event["index"])
             _add_call(run, call)
             pending.moved_on()
+        case "sampled":
+            _fill(folded, event["index"] + 1)
+            run.calls[event["index"]] = LMCall.model_validate(event["call"])
+            run.usage = Usage.model_validate(event["usage"])
+            pending.sampled(event["index"])
         case "step":
             step = Step.model_validate(event["step"])
             _fill(folded, 0 if step.call is None else step.call + 1)

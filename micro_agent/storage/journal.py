@@ -48,6 +48,7 @@ class Journal:
         self._unsure = folded.unsure
         self._events = folded.events
         self._replies = len(folded.run.calls)
+        self._place = _place(folded.run.calls[-1]) if folded.run.calls else None
         self._entry_synced = False
         self._must_last = False
         self._may_be_decided = False
@@ -110,8 +111,16 @@ class Journal:
     def replied(self, call: LMCall) -> None:
         """A reply of the model is in."""
         self._write("reply", index=self._replies, call=call)
+        self._place = _place(call)
         self._replies += 1
         self._pending.moved_on()
+
+    def sampled(self, run: Run, written: int) -> None:
+        """Another reply may have taken the place of the last of so many that are written."""
+        if written and (now := _place(call := run.calls[written - 1])) != self._place:
+            self._write("sampled", index=written - 1, call=call, usage=run.usage)
+            self._place = now
+            self._pending.sampled(written - 1)
 
     def step(self, step: Step) -> None:
         """A step is added to the run; of a tool: it is done."""
@@ -238,3 +247,8 @@ class Journal:
     def _check_open(self) -> None:
         if self._descriptor < 0:
             raise StorageError(f"the journal of run {self.run.id} is closed: resume the run to go on with it")
+
+
+def _place(call: LMCall) -> tuple[int, object]:
+    """What tells the reply in force from others to its request."""
+    return len(call.samples), call.chosen

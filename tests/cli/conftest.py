@@ -102,8 +102,8 @@ class Cli:
         return Done(process.returncode, (out or b"").decode(), (err or b"").decode())
 
     def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
-        """That of the test's directory, with more."""
-        return empty_environment(self.directory) | (more or {})
+        """That of the test's directory, with more. A script's next reply is the next decision's."""
+        return empty_environment(self.directory) | {"RESAMPLES": "0"} | (more or {})
 
     def trace(self, index: int = -1) -> Any:
         """A record of the only run on disk."""

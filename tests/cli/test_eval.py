@@ -253,6 +253,31 @@ def test_a_resumed_eval_goes_on_with_what_its_header_says(
     assert Path("r.jsonl").read_text().count("\n") == 13
 
 
+def test_several_replies_are_counted_and_compared_with_one(
+    evaluate: "Command", server: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RESAMPLES", "4")
+    assert "replies_per_decision" not in evaluate(*on(server)).out
+    Path("r.jsonl").rename("one.jsonl")
+    done = evaluate(*on(server, "--samples", "3"))
+    assert "\nreplies_per_decision: 2.000  (median 2.000, p90 2.000, max 2.000)\n" in done.out
+    header, read = results()
+    assert (header.settings["samples"], header.settings["resamples"]) == (3, 4)
+    assert [(result.decisions, result.replies) for result in read] == [(1, 2)] * 6
+    compared = evaluate("compare", "one.jsonl", "r.jsonl").out
+    assert "\ninput tokens: a 100, b 200, difference +100\noutput tokens: a 10, b 20, difference +10\n" in compared
+    assert "\nreplies per decision: a 1.000, b 2.000, difference +1.000\n" in compared
+    assert "\n  samples: 1, 3\n" in compared
+    lines = Path("r.jsonl").read_text().splitlines(keepends=True)
+    Path("r.jsonl").write_text("".join(lines[:-1]))
+    monkeypatch.setenv("SAMPLES", "1")
+    monkeypatch.setenv("RESAMPLES", "0")
+    assert evaluate("run", "--resume", "r.jsonl", "--samples", "3").code == 0
+    assert [(result.replies, result.run.sampling) for result in results()[1]] == [
+        (2, {"samples": 3, "resamples": 4})
+    ] * 6
+
+
 def test_a_polite_kill_ends_the_eval_at_once_although_the_model_is_slow(evaluate: "Command"):
     def stuck(request: Received) -> Reply:
         if len(server.chats) == 2:
@@ -278,6 +303,7 @@ CONFLICTS = {
     "base_url": (["--base-url", "http://127.0.0.1:9/v1"], "--base-url"),
     "mode": (["--mode", "json"], "--mode"),
     "use_tool_calls": (["--no-use-tool-calls"], "--use-tool-calls is not what r.jsonl was begun with ('json', then"),
+    "samples": (["--samples", "3"], "--samples is not what r.jsonl was begun with (3, then 1)"),
     "rubrics": (["--rubrics", "other.yaml"], "--rubrics is not what r.jsonl was begun with (its weights differ)"),
     "tasks": (["--tasks", "other.jsonl"], "other.jsonl has changed since r.jsonl was begun: put it back"),
     "out": (["--out", "other.jsonl"], "--resume continues its own file: leave out --out"),

@@ -79,6 +79,28 @@ def test_the_length_of_a_reply_is_an_option_and_a_setting(cli: "Cli"):
     assert (wrong.code, "--max-tokens" in wrong.err) == (2, True)
 
 
+def test_how_many_replies_are_asked_for_is_an_option_and_a_setting(cli: "Cli"):
+    with ModelServer([text("Yes.")], repeat=True) as server:
+        for more, setting, samples in (
+            ([], "", 1), (["--samples", "3"], "", 3), ([], "5", 5), (["--samples", "1"], "5", 1),
+        ):  # fmt: skip
+            env = {"MICRO_AGENT_FINISH": "text", "SAMPLES": setting}
+            assert cli("ask", *openai(server), *more, "Well?", env=env).code == 0
+            assert cli.trace()["sampling"]["samples"] == samples
+            (cli.directory / "traces" / f"{cli.trace()['id']}.jsonl").unlink()
+        assert len(server.chats) == 1 + 2 + 2 + 1  # two that agree are enough
+
+
+@pytest.mark.parametrize("command", ["ask", "chat", "serve", "eval"])
+def test_a_number_of_replies_that_cannot_be_had_is_refused(command: str, cli: "Cli"):
+    words = ["eval", "run"] if command == "eval" else [command]
+    for wrong in ("0", "21", "many"):
+        done = cli(*words, "--samples", wrong)
+        assert (done.code, done.out, "--samples" in done.err) == (2, "", True)
+        done = cli(*words, env={"SAMPLES": wrong})
+        assert (done.code, done.out, "SAMPLES" in done.err or "--samples" in done.err) == (2, "", True)
+
+
 def test_thinking_is_asked_for_where_it_is_wanted_and_only_of_ollama(cli: "Cli"):
     script = [decision("calculator", {"expression": "1+1"}), final("Two.")]
     with ModelServer(script * 4) as server:

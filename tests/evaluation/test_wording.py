@@ -142,6 +142,9 @@ def test_a_comparison_shows_both_sides_and_what_flipped() -> None:
         "p-value: 1.0000  (McNemar's exact test, two-sided)",
         "latency, seconds: a 1.500, b 1.500, difference +0.000",
         "cost, US dollars: a 0.001000, b 0.002000, difference +0.001000",
+        "input tokens: a 0, b 0, difference +0",
+        "output tokens: a 0, b 0, difference +0",
+        "replies per decision: unknown for 10 of 10 tasks",
         "",
         "gained: 2",
         "  t0  (final)  What is t0?",
@@ -157,6 +160,40 @@ def test_a_comparison_shows_both_sides_and_what_flipped() -> None:
         "These tasks do not show which is better: b may be anything from 28.0 points worse to 45.4 points better "
         "than a.",
     ]
+
+
+def sampled(tokens: int, *replies: int | None) -> list[Result]:
+    usage = {"input_tokens": tokens, "output_tokens": 10, "lm_calls": 2}
+    decided = [(None if count is None else 2 if count else 0, count) for count in replies]
+    return [
+        result(f"t{i}", usage=usage).model_copy(update={"decisions": decisions, "replies": count})
+        for i, (decisions, count) in enumerate(decided)
+    ]
+
+
+def test_what_several_replies_cost_stands_beside_the_scores() -> None:
+    comparison = compare((head(samples=1), sampled(100, 2, 2)), (head(samples=3), sampled(250, 6, 4)))
+    lines = list(comparison_lines(comparison))
+    assert lines[3:9] == [
+        "difference, b minus a: +0.000 [-0.658, +0.658]  (score interval for paired rates (Tango 1998))",
+        "p-value: 1.0000  (McNemar's exact test, two-sided)",
+        "latency, seconds: a 0.000, b 0.000, difference +0.000",
+        "cost, US dollars: a 0.000000, b 0.000000, difference +0.000000",
+        "input tokens: a 100, b 250, difference +150",
+        "output tokens: a 10, b 10, difference +0",
+    ]
+    assert lines[9].startswith("replies per decision: a 1.000, b 2.500, difference +1.500 [")
+    assert "  samples: 1, 3" in lines
+
+
+def test_replies_per_decision_are_told_where_there_were_several() -> None:
+    line = "replies_per_decision: 2.500  (median 2.500, p90 2.900, max 3.000)"
+    assert list(summary_lines(summarize(head(), sampled(9, 6, 4))))[9] == line
+    assert list(summary_lines(summarize(head(), sampled(9, 6, 4, 0))))[9] == line
+    unknown = "replies_per_decision: unknown  (for 1 of 3 trials)"
+    assert list(summary_lines(summarize(head(), sampled(9, 6, 4, None))))[9] == unknown
+    for results in (sampled(9, 2, 2), sampled(9, None), sampled(9, 0), []):
+        assert not any("replies_per_decision" in line for line in summary_lines(summarize(head(), results)))
 
 
 def test_long_lists_and_long_questions_are_cut_with_a_count() -> None:

@@ -68,13 +68,29 @@ def test_every_reply_to_the_question_is_read(reply: str, done: bool | None) -> N
     def script(request: Received) -> Reply:
         if request.asks_if_final:
             return text(reply)
-        return text("It is there.") if "go on" in str(request.messages[-1]["content"]) else text("I look.")
+        return text("It is there.") if "go on" in str(request.messages[-1]["content"]) else text("I see.")
 
     with ModelServer(script, models=["m"]) as server:
         run = agent(server).ask("Where is it?")
     assert (run.status, questions(run)[0][0], run.usage.tool_calls) == ("completed", done, 0)
-    assert run.answer == ("It is there." if done is False else "I look.")
+    assert run.answer == ("It is there." if done is False else "I see.")
     assert run.finished_by == ("asked" if done else "prose")
+
+
+@pytest.mark.parametrize(("said", "answer"), [("", "Nowhere."), (None, "I look."), ('{"done": true}', "I look.")])
+def test_a_text_that_names_a_tool_which_has_not_run_is_final_only_with_a_clear_yes(
+    said: str | None, answer: str
+) -> None:
+    texts = iter(["I look.", "Nowhere."])
+
+    def script(request: Received) -> Reply:
+        if request.asks_if_final:
+            return error(400, "no") if said is None else text(said)
+        return text(next(texts))
+
+    with ModelServer(script, models=["m"]) as server:
+        run = agent(server).ask("Where is it?")
+    assert (run.status, run.answer) == ("completed", answer)
 
 
 def test_a_call_on_the_wire_in_the_place_of_a_reply_says_go_on_and_is_not_made() -> None:

@@ -35,6 +35,7 @@ def test_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert settings.model_dump(exclude={"micro_agent_state_dir"}) == {
         "llm_provider": None, "llm_fallback": None, "llm_timeout": 120.0, "temperature": 0.2, "max_tokens": 1024,
+        "samples": 1, "resamples": 2,
         "context_length": None, "use_tool_calls": None, "openai_api_key": None, "openai_model": "gpt-4o-mini",
         "openai_base_url": OPENAI_PUBLIC_URL, "openai_input_price_per_1k": None, "openai_output_price_per_1k": None,
         "ollama_host": OLLAMA_DEFAULT_URL, "ollama_model": None, "ollama_num_ctx": 8192, "ollama_keep_alive": None,
@@ -53,6 +54,8 @@ def test_defaults_are_the_documented_ones() -> None:
         ("LLM_TIMEOUT", "7.5", 7.5),
         ("TEMPERATURE", "0", 0.0),
         ("MAX_TOKENS", " 64 ", 64),
+        ("SAMPLES", "5", 5),
+        ("RESAMPLES", "0", 0),
         ("USE_TOOL_CALLS", "false", False),
         ("OPENAI_BASE_URL", "http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
         ("OPENAI_INPUT_PRICE_PER_1K", "0.15", 0.15),

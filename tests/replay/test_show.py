@@ -8,8 +8,8 @@ import pytest
 from micro_agent import MicroAgent, Run, Step, tool
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.replay import asked, describe, record_of, statistics, step_line
-from micro_agent.run import Usage
-from micro_agent.testing import ScriptedLM, call, text
+from micro_agent.run import LMCall, Usage
+from micro_agent.testing import Reply, ScriptedLM, call, text
 from micro_agent.traces import TraceStore
 
 
@@ -17,6 +17,14 @@ from micro_agent.traces import TraceStore
 def add(a: int, b: int) -> int:
     """Add."""
     return a + b
+
+
+@tool(read_only=True)
+def age(person: str) -> int:
+    """Tell the age of a person."""
+    if person != "Anna":
+        raise ValueError(f"there is no {person!r}")
+    return 34
 
 
 def test_a_run_reads_from_question_to_answer(store: TraceStore) -> None:
@@ -166,3 +174,53 @@ def test_two_calls_of_one_reply_show_it_once() -> None:
     lm = ScriptedLM([text(two), text("Three and seven.")])
     lines = list(describe(MicroAgent(tools=[add], lm=lm, rules=[]).ask("How much?")))
     assert sum(two in line for line in lines) == 1
+
+
+def sampled(*replies: Reply, samples: int = 1) -> list[str]:
+    """The lines of a run of these replies, those of how it ended aside."""
+    agent = MicroAgent(tools=[add, age], lm=ScriptedLM([*replies]), rules=[], samples=samples, resamples=2)
+    lines = list(describe(agent.ask("How old is Anna, and how much is 3 + 4?")))
+    return [re.sub(r"  \(.* s\)$", "", line) for line in lines[lines.index("") + 3 :]]
+
+
+def test_a_reply_that_was_thrown_away_is_shown_with_what_the_model_was_not_told() -> None:
+    lines = sampled(call("age", {"person": "An na"}), text(""), call("age", {"person": "Anna"}), text("34."))
+    assert lines[:7] == [
+        "1. age",
+        "     3 replies: 2 were thrown away",
+        '     thrown away: age {"person": "An na"}',
+        '       -> {"error": "TOOL_EXCEPTION", "message": "ValueError: there is no \'An na\'"}',
+        "     thrown away: nothing",
+        lines[5],
+        '     {"person": "Anna"}',
+    ]
+    assert lines[5].startswith("       -> ")
+
+
+def test_a_long_reply_that_was_thrown_away_is_cut() -> None:
+    lines = sampled(call("age", {"person": "x" * 300}), call("age", {"person": "Anna"}), text("34."))
+    assert lines[1] == "     2 replies: 1 was thrown away"
+    assert lines[2].startswith('     thrown away: age {"person": "xxx')
+    assert lines[2].endswith("x…")
+    assert len(lines[2]) == len("     thrown away: ") + 200
+    assert len(lines[3]) <= len("       -> ") + 200
+
+
+def test_how_one_of_several_replies_was_chosen_is_shown() -> None:
+    anna, nora = (call("age", {"person": name}) for name in ("Anna", "Nora"))
+    lines = sampled(anna, nora, anna, text("34."), text("It is 34."), samples=3)
+    assert lines[:3] == ["1. age", "     3 replies: 2 agree; 1 has words that stand nowhere", '     {"person": "Anna"}']
+    assert lines[lines.index("Answer: 34.") + 1] == "     2 replies: 2 agree"
+    other = sampled(text('{"name": "age", "arguments": {'), nora, call("age", {"person": "Vera"}), anna,
+                    text("34."), text("34."), samples=4)  # fmt: skip
+    assert other[1] == "     4 replies: 1 could not be used; 2 have words that stand nowhere"
+    apart = sampled(anna, call("add", {"a": 3, "b": 4}), text("34."), text("34."), samples=2)
+    assert apart[1] == "     2 replies: no two agree"
+
+
+def test_replies_of_which_none_is_in_force_yet_are_counted() -> None:
+    other = LMCall(reply={"text": "b"})
+    run = Run(
+        question="?", steps=[Step(tool="add", call=0)], calls=[LMCall(reply={"text": "a"}, samples=[other], open=True)]
+    )
+    assert "     2 replies" in list(describe(run))

@@ -339,8 +339,10 @@ def test_a_hundred_kilobytes_of_anything_are_read(part: str) -> None:
     assert implied(part * (100_000 // len(part))) <= BOTH
 
 
-def finish(question: str, answer: str, *steps: Step, tools: frozenset[str] = BOTH) -> Verdict | None:
-    return check(Run(question=question, steps=list(steps)), BeforeFinish(answer, tools))
+def finish(
+    question: str, answer: str, *steps: Step, tools: frozenset[str] = BOTH, read_only: frozenset[str] = BOTH
+) -> Verdict | None:
+    return check(Run(question=question, steps=list(steps)), BeforeFinish(answer, tools, read_only=read_only))
 
 
 def computed(value: object) -> Step:
@@ -513,7 +515,8 @@ def test_values_of_own_tools_count_as_labelled() -> None:
     wrong: list[str] = []
     for row in judged:
         steps, missing = labelled(row)
-        verdict = finish(row["question"], row["answer"], *steps)
+        read_only = BOTH | {step.tool for step in steps}
+        verdict = finish(row["question"], row["answer"], *steps, read_only=read_only)
         wanted = verdict.wants if isinstance(verdict, Violation) else None
         if wanted != next(iter(missing), None):
             wrong.append(row["id"])

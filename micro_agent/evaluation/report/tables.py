@@ -80,6 +80,7 @@ def quantities_table(summary: Summary) -> Table:
     rows = [
         _quantity("Latency", summary.avg_latency_sec, seconds),
         _quantity("Model calls", summary.avg_lm_calls, count),
+        _quantity("Replies per decision", summary.replies_per_decision, count),
         _quantity("Tool calls", summary.avg_tool_calls, count),
         _quantity("Steps", summary.avg_steps, count),
         _quantity("Input tokens", summary.input_tokens, count),
@@ -106,6 +107,9 @@ def difference_table(comparison: Comparison) -> Table:
         success,
         _paired("Latency, mean", comparison.latency, seconds),
         _paired("Cost, mean", comparison.cost, dollars),
+        _paired("Input tokens, mean", comparison.input_tokens, count),
+        _paired("Output tokens, mean", comparison.output_tokens, count),
+        _paired("Replies per decision, mean", comparison.replies_per_decision, count),
     ]
     heads = ["On the same tasks", "Baseline", "This eval", "Difference", "95 % interval"]
     return Table("Side by side", heads, rows, wide=True)

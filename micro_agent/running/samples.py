@@ -1,0 +1,98 @@
+"""Several replies to one request, asked for at once: in threads, or as tasks of the running event loop.
+
+Those that cannot be had are left out, unless there is no other.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import copy_context
+from queue import SimpleQueue
+from threading import Thread
+from time import perf_counter
+
+from micro_agent.effects import Asked, Plan, Planned
+from micro_agent.models.identity import traits_of
+from micro_agent.planning.planner import Planner
+from micro_agent.run import LMCall
+from micro_agent.run.sampling import replies
+
+_Tried = tuple[Planned, int]
+"""What was planned, and how often it was tried again."""
+
+
+def planned(planner: Planner, effect: Plan, ask: Callable[[Callable[[], Planned]], _Tried]) -> Planned:
+    """What comes of a request, with all the replies that come at once.
+
+    Args:
+        planner: Asks.
+        effect: What is asked, and for how many replies.
+        ask: Makes one request, with its retries.
+
+    Raises:
+        LMError: As the request does.
+    """
+
+    def one(planner: Planner, count: int = 1) -> _Tried | Exception:
+        try:
+            return ask(lambda: planner.plan(effect.run, asks=effect.asks, count=count))
+        except Exception as error:  # noqa: BLE001 - raised again, if no reply came beside it
+            return error
+
+    def put(planner: Planner) -> None:
+        came.put(one(planner))
+
+    started, came = perf_counter(), SimpleQueue[_Tried | Exception]()
+    tried = [one(planner, effect.count)] if _in_one(planner, effect) else []
+    first, *others = [*_planners(planner, effect, tried), None]
+    for other in filter(None, others):  # daemons: after Ctrl-C nobody waits for them
+        Thread(target=copy_context().run, args=(put, other), name="micro-agent sample", daemon=True).start()
+    tried += [] if first is None else [one(first)]
+    return _together([*tried, *(came.get() for _ in filter(None, others))], started)
+
+
+async def aplanned(
+    planner: Planner, effect: Plan, ask: Callable[[Callable[[], Awaitable[Planned]]], Awaitable[_Tried]]
+) -> Planned:
+    """The same on the running event loop."""
+
+    async def one(planner: Planner, count: int = 1) -> _Tried | Exception:
+        try:
+            return await ask(lambda: planner.aplan(effect.run, asks=effect.asks, count=count))
+        except Exception as error:  # noqa: BLE001 - raised again, if no reply came beside it
+            return error
+
+    started = perf_counter()
+    tried = [await one(planner, effect.count)] if _in_one(planner, effect) else []
+    tried += await asyncio.gather(*map(one, _planners(planner, effect, tried)))
+    return _together(tried, started)
+
+
+def _in_one(planner: Planner, effect: Plan) -> bool:
+    """Whether all replies are asked for in one request, for which the server computes the prompt once."""
+    return effect.count > 1 and traits_of(planner.lm).takes_n
+
+
+def _planners(planner: Planner, effect: Plan, tried: Sequence[_Tried | Exception]) -> list[Planner]:
+    """Who asks for the replies that are missing, each for one: all of them where none was asked for yet."""
+    answers = [one[0] for one in tried if not isinstance(one, Exception)]
+    if tried and not (answers and isinstance(answers[0], LMCall)):
+        return []
+    there = sum(len(replies(answer)) for answer in answers if isinstance(answer, LMCall))
+    return [planner.another(number) if number else planner for number in range(there, effect.count)]
+
+
+def _together(came: Sequence[_Tried | Exception], started: float) -> Planned:
+    """One answer. Replies that came at once took an equal part of the time, so that the times of a run add up."""
+    tried = [one for one in came if not isinstance(one, Exception)]
+    for answer, retries in tried:
+        if isinstance(answer, LMCall | Asked):
+            answer.retries, answer.latency_s = retries, perf_counter() - started
+    calls = [call for answer, _ in tried if isinstance(answer, LMCall) for call in replies(answer)]
+    for call in calls:
+        call.latency_s = (perf_counter() - started) / len(calls)
+    if calls:
+        first, *first.samples = calls
+        return first
+    if isinstance(came[0], Exception):
+        raise came[0]
+    return came[0][0]
