@@ -28,8 +28,12 @@ LOCKED := --no-deps --require-hashes -r
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Play a scripted weak model and show the replay; then one question, offline
+demo: $(READY) ## Play a scripted weak model and show the replay; then ask the tiny one and the mock, offline
 	@$(BIN)/python -m micro_agent.testing.demo
+	@printf '\n$$ TEMPERATURE=0 micro-agent ask --provider tiny "We need 14 notebook. Buy them."\n'
+	@TEMPERATURE=0 $(BIN)/micro-agent ask --provider tiny "We need 14 notebook. Buy them."
+	@printf '\n$$ micro-agent replay last\n'
+	@$(BIN)/micro-agent replay last
 	@printf '\n$$ micro-agent ask --provider mock "What is 2*(3+5)?"\n'
 	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
 

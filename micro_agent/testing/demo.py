@@ -64,7 +64,8 @@ def played(store: TraceStore) -> Run:
     found = Settings()
     with ModelServer(SAID, models=[MODEL]) as server:
         lm = configure_lm("openai", MODEL, server.openai_url, "none", settings=found)
-        agent = MicroAgent([stock, load_tools()["calculator"]], lm, traces=store, settings=found)
+        tools = [stock, load_tools()["calculator"]]
+        agent = MicroAgent(tools, lm, traces=store, settings=found, resamples=0)  # each slip is told of, and shown
         return agent.ask(QUESTION)
 
 

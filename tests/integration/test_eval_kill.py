@@ -38,7 +38,7 @@ def start(folder: Path, *options: str) -> "subprocess.Popen[bytes]":
         for n in range(TASKS)
     ]  # fmt: skip
     (folder / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
-    kept = {"MICRO_AGENT_FINISH": "text"}
+    kept = {"MICRO_AGENT_FINISH": "text", "RESAMPLES": "0"}
     kept |= {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     return subprocess.Popen(
         [sys.executable, "-m", "micro_agent", "eval", "run", *options], cwd=folder, stdout=subprocess.PIPE,
