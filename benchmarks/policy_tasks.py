@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -65,7 +66,7 @@ class Attempt:
 
         return replace(tool, handler=called)
 
-    @property
+    @cached_property  # read when the task is over
     def right(self) -> bool:
         """Whether the right calls were made, the answer has the values that are asked for, and nothing else was done.
 
