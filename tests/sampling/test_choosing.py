@@ -70,8 +70,7 @@ def test_the_choice_is_in_order(samples: list[Sample], most: int, extra: int) ->
 
 @given(SAMPLES, MOST, EXTRA)
 def test_asked_again_it_is_the_same(samples: list[Sample], most: int, extra: int) -> None:
-    assert best(samples, most, extra) == best(list(samples), most, extra)
-    index = best(samples, most, extra)
+    (index,) = {best(list(samples), most, extra) for _ in range(10)}
     if index is not None:
         assert why(samples, index)["index"] == index
 

@@ -275,7 +275,7 @@ def test_every_reply_is_counted_where_a_run_is_shown(store: TraceStore) -> None:
 
 
 def test_what_is_not_known_of_one_that_was_thrown_away_is_said(store: TraceStore) -> None:
-    lm = ScriptedLM([text("").with_(usage=None), call("weather", {"city": "Oslo"}), text("Overcast.")])
+    lm = ScriptedLM([text(""), call("weather", {"city": "Oslo"}, usage=None), text("Overcast.")])
     run = MicroAgent([weather], lm=lm, rules=[], traces=store, finish="text").ask("Oslo?")
     assert run.usage.input_tokens is None
     *_, last = describe(record_of(store.path(run.id)))
