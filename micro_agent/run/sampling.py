@@ -1,7 +1,7 @@
 """Several replies to one request, of which one is in force: the others stand in its record and not in the context.
 
-A reply that comes to nothing is replaced by another before the model is told what was wrong: a model that is shown its
-own mistake repeats it more often than one that never sees it. With ``samples`` above 1, several replies are asked for
+A reply that comes to nothing is replaced by another before the model is told what was wrong: a mistake that it is told
+of stays in its context. With ``samples`` above 1, several replies are asked for
 in any case, and the best of them is chosen (self-consistency: Wang et al. 2022, arXiv 2203.11171).
 """
 

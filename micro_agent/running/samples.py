@@ -11,10 +11,10 @@ from threading import Thread
 from time import perf_counter
 
 from micro_agent.effects import Asked, Plan, Planned
+from micro_agent.models.failures import LM_ERRORS
 from micro_agent.models.identity import traits_of
 from micro_agent.planning.planner import Planner
 from micro_agent.run import LMCall
-from micro_agent.run.sampling import replies
 
 _Tried = tuple[Planned, int]
 """What was planned, and how often it was tried again."""
@@ -35,11 +35,14 @@ def planned(planner: Planner, effect: Plan, ask: Callable[[Callable[[], Planned]
     def one(planner: Planner, count: int = 1) -> _Tried | Exception:
         try:
             return ask(lambda: planner.plan(effect.run, asks=effect.asks, count=count))
-        except Exception as error:  # noqa: BLE001 - raised again, if no reply came beside it
+        except LM_ERRORS as error:  # raised again, if no reply came beside it
             return error
 
     def put(planner: Planner) -> None:
-        came.put(one(planner))
+        try:
+            came.put(one(planner))
+        except Exception as error:  # noqa: BLE001 - a fault of ours, raised where it is waited for
+            came.put(error)
 
     started, came = perf_counter(), SimpleQueue[_Tried | Exception]()
     tried = [one(planner, effect.count)] if _in_one(planner, effect) else []
@@ -58,7 +61,7 @@ async def aplanned(
     async def one(planner: Planner, count: int = 1) -> _Tried | Exception:
         try:
             return await ask(lambda: planner.aplan(effect.run, asks=effect.asks, count=count))
-        except Exception as error:  # noqa: BLE001 - raised again, if no reply came beside it
+        except LM_ERRORS as error:  # raised again, if no reply came beside it
             return error
 
     started = perf_counter()
@@ -77,17 +80,20 @@ def _planners(planner: Planner, effect: Plan, tried: Sequence[_Tried | Exception
     answers = [one[0] for one in tried if not isinstance(one, Exception)]
     if tried and not (answers and isinstance(answers[0], LMCall)):
         return []
-    there = sum(len(replies(answer)) for answer in answers if isinstance(answer, LMCall))
+    there = sum(1 + len(answer.samples) for answer in answers if isinstance(answer, LMCall))
     return [planner.another(number) if number else planner for number in range(there, effect.count)]
 
 
 def _together(came: Sequence[_Tried | Exception], started: float) -> Planned:
     """One answer. Replies that came at once took an equal part of the time, so that the times of a run add up."""
+    faults = [one for one in came if isinstance(one, Exception) and not isinstance(one, LM_ERRORS)]
+    if faults:
+        raise faults[0]
     tried = [one for one in came if not isinstance(one, Exception)]
     for answer, retries in tried:
         if isinstance(answer, LMCall | Asked):
             answer.retries, answer.latency_s = retries, perf_counter() - started
-    calls = [call for answer, _ in tried if isinstance(answer, LMCall) for call in replies(answer)]
+    calls = [call for answer, _ in tried if isinstance(answer, LMCall) for call in (answer, *answer.samples)]
     for call in calls:
         call.latency_s = (perf_counter() - started) / len(calls)
     if calls:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import dspy
 import pytest
 
 from micro_agent import Limits, MicroAgent, Run, configure_lm, tool
@@ -15,7 +16,7 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.models import load_settings
 from micro_agent.run import CONTEXT_TRIMMED, FINISH_ASKED, MAKE_ASKED, MALFORMED_DECISION, NO_ACTION, Mode
 from micro_agent.streaming import AnswerText, Ended, StepTaken
-from micro_agent.testing import Received, Reply, ScriptedLM, call, calls, error, final, text
+from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, calls, error, final, text
 from tests.sampling.playing import Letters, Says, ask, not_rome, sampling, served, weather, without_sampling
 
 MODES = pytest.mark.parametrize("mode", ["native", "json"])
@@ -460,3 +461,17 @@ def test_whoever_cancels_between_samples_leaves_nothing_open() -> None:
         assert len(server.chats) == 1
     assert (run.status, run.termination_reason) == ("stopped", "cancelled")
     assert ([step.tool for step in run.steps], run.calls[0].open) == ([MALFORMED_DECISION], False)
+
+
+def test_a_fault_in_a_model_of_the_users_own_is_raised_also_from_the_thread_of_a_further_sample() -> None:
+    class Faulty(dspy.LM):
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            if threading.current_thread().name == "micro-agent sample":
+                raise ZeroDivisionError("of the user's own")
+            return super().__call__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    words = iter(["red", "green", "blue", "grey", "black"])
+    with ModelServer(lambda request: text(next(words))) as server:
+        lm = Faulty("openai/m", api_base=server.openai_url, api_key="none", cache=False)
+        with pytest.raises(ZeroDivisionError, match="of the user's own"):
+            MicroAgent([], lm, samples=5, rules=[]).ask("Which colour?")
