@@ -38,15 +38,15 @@ def text_of(prompt: list[Part]) -> str:
 
 
 def prompts(mode: Mode) -> list[list[Part]]:
-    """Of all kinds, held out of training: at every turn of two conversations of each."""
-    return [prompt for kind in KINDS for turns in held_out(kind, mode, 2, seed=7) for prompt, _, _ in turns]
+    """Of all kinds, held out of training: at every turn of a conversation of each."""
+    return [prompt for kind in KINDS for turns in held_out(kind, mode, 1, seed=7) for prompt, _, _ in turns]
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_numpy_writes_the_same_text(shipped: "Llama", mode: Mode) -> None:
     model: TinyModel = in_numpy()
     asked = prompts(mode)
-    assert len(asked) >= 100
+    assert len(asked) >= 50
     for prompt in asked:
         text = text_of(prompt)
         tokens = posted(shipped, "/tokenize", {"content": text, "add_special": True})["tokens"]
