@@ -126,10 +126,11 @@ class Replay:
         if isinstance(answer, LMCall) and recorded is not None:
             self._compare_reply(answer, recorded, step)
             self._compare_fault()
-            for other in there[1:count]:  # the request is the same
-                if isinstance(today := self._planner.answered(self._run, other), LMCall):
-                    answer.samples.append(today)
-                    self.notes += compare_reading(number + 1, other, today)
+            for other in there[1:count]:
+                today = self._planner.answered(self._run, other)
+                assert isinstance(today, LMCall), "the request is the same"
+                answer.samples.append(today)
+                self.notes += compare_reading(number + 1, other, today)
         return answer
 
     def _compare_fault(self) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from micro_agent import Tool, tool
 from micro_agent.effects import Approval
-from micro_agent.run import VALIDATION_ERROR, Mode
+from micro_agent.rules import BeforeTool, Event, Violation
+from micro_agent.run import POLICY_VIOLATION, VALIDATION_ERROR, Mode, Run
 from micro_agent.testing import call
 from tests.sampling.playing import Letters, Says, ask, sampling, weather, without_sampling
 
@@ -66,6 +67,20 @@ def test_what_cannot_be_made_is_not_taken_for_it() -> None:
                         tools=[letters.tool])  # fmt: skip
     assert ([to for to, _ in letters.sent], len(requests)) == (["Luvira"], 4)
     assert run.calls[0].chosen == {"index": 0, "agree": 1, "unusable": [1, 2], "ungrounded": [0]}
+
+
+def test_one_that_a_rule_refuses_is_replaced_for_that_alone() -> None:
+    """It has a word from nowhere as well, but would not have been made."""
+
+    def not_luvira(run: Run, event: Event) -> Violation | None:
+        called = isinstance(event, BeforeTool) and event.args.get("to") == "Luvira"
+        return Violation("not Luvira") if called else None
+
+    sent, run, _ = sent_by("Luvira", "Luvir", rules=[not_luvira])
+    assert (sent, [step.args for step in run.steps]) == (["Luvir"], [{"to": "Luvir"}])
+    (thrown_away,) = run.calls[0].samples
+    assert thrown_away.fault is not None
+    assert (thrown_away.fault.tool, thrown_away.fault.observation) == (POLICY_VIOLATION, "not Luvira")
 
 
 @pytest.mark.parametrize(("then", "made"), [("Luvir", "Luvir"), ("Luvi", "Luvira")])
