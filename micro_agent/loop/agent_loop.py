@@ -14,8 +14,8 @@ from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
-from micro_agent.loop.preparing import before, confirmation, only_reads, prepared
-from micro_agent.loop.sampling import may_sample_again, more_wanted, repeatable, taken_as_it_is, throws_away
+from micro_agent.loop.preparing import before, confirmation, only_reads
+from micro_agent.loop.sampling import agreed, may_sample_again, more_wanted, repeatable, taken_as_it_is, throws_away
 from micro_agent.loop.steps import add_word, answering, has_word, observed, pause
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
@@ -79,7 +79,7 @@ class AgentLoop:
 
     def _call(self, call: ToolCall) -> _Steps:
         told = not_submitted(self.outputs, call, native=self.run.mode != "json")
-        ready = told or prepared(self.run, self.tools, call)
+        ready = told or agreed(self, call)
         if isinstance(ready, Refused):
             return self._refuse(row_with(ready.error), call, ready.observation)
         verdict = self._verdict(before(ready))

@@ -1,13 +1,19 @@
 """Which reply to a request is in force: one that came to nothing is replaced unseen, of several the best is taken."""
 
+from collections.abc import Mapping
+
+from micro_agent.decoding import ToolCall
 from micro_agent.loop.judging import Loop, changes_unfounded, judged
+from micro_agent.loop.preparing import confirmation, prepared
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.sampling import most_samples, put, replies, thrown_away, under_way
-from micro_agent.sampling.choosing import best, wanted, why
-from micro_agent.tools import Ready
+from micro_agent.sampling.choosing import best, is_agreed, wanted, why
+from micro_agent.sampling.miscopied import miscopied
+from micro_agent.tools import Ready, Refused
 
-_TOLD = frozenset({"CUT_OFF", "INTERRUPTED"})
-"""Codes of what another sample would come to again: the same limit, the same end of the process."""
+_DIFFER = "REPLIES_DIFFER"
+_TOLD = frozenset({"CUT_OFF", "INTERRUPTED", _DIFFER})
+"""Codes of what another sample would come to again: the same limit, the same end of the process, the same doubt."""
 
 
 def may_sample_again(run: Run) -> bool:
@@ -32,6 +38,24 @@ def throws_away(run: Run, step: Step, *, harmless: bool = True) -> bool:
 def repeatable(ready: Ready) -> bool:
     """Whether a call may be made again for another sample: it only reads, and nobody has to be asked."""
     return ready.tool.read_only and ready.tool.requires_confirmation is False
+
+
+def agreed(loop: Loop, call: ToolCall) -> Ready | Refused:
+    """As `prepared`; what changes something is refused where the replies differ and this one looks miscopied.
+
+    Nothing is refused for its words alone: where there is no other reply, or most agree, nobody knows better.
+    """
+    ready, last = prepared(loop.run, loop.tools, call), loop.run.calls[-1]
+    chosen = last.chosen or {}
+    of = 1 + len(last.samples) - len(chosen.get("unusable", ()))
+    unsure = chosen.get("index") in chosen.get("ungrounded", ()) and not is_agreed(chosen["agree"], of)
+    if of == 1 or not unsure or isinstance(ready, Refused) or ready.tool.read_only:
+        return ready
+    words = miscopied(ready.args, loop.run, ready.tool)
+    if not words or confirmation(loop.run, ready) is not None:  # a person sees them marked
+        return ready
+    told = {"error": _DIFFER, "message": _not_made(ready.tool.name, words)}
+    return Refused(ready.tool.name, ready.args, ready.call_id, told, _DIFFER)
 
 
 def more_wanted(loop: Loop) -> int:
@@ -70,6 +94,11 @@ def _best_or_wanted(loop: Loop, most: int, extra: int) -> int:
     if len(samples) > 1 or loop.run.calls[-1].open:
         put(loop.run, order, index).chosen = why(samples, index)
     return 0
+
+
+def _not_made(tool: str, words: Mapping[str, str | None]) -> str:
+    nowhere = ", ".join(f"'{word}'" + (f" (or is it '{like}'?)" if like else "") for word, like in words.items())
+    return f"{tool} was not called. Your replies differ, and nobody said {nowhere}. Copy words and numbers exactly."
 
 
 def _is_new(run: Run, last: LMCall) -> bool:

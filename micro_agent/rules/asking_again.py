@@ -20,8 +20,8 @@ FRUITLESS = 5
 
 Kind = Literal[
     "malformed", "empty", "empty_after_results", "cut_off", "refused", "ambiguous", "unknown_tool", "bad_arguments",
-    "call_in_text", "answer_against_rule", "call_against_rule", "call_beside_final", "text_beside_calls",
-    "one_bad_call", "quoted",
+    "call_in_text", "answer_against_rule", "call_against_rule", "replies_differ", "call_beside_final",
+    "text_beside_calls", "one_bad_call", "quoted",
 ]  # fmt: skip
 Change = Literal["sampling", "max_tokens", "tool_choice"]
 """``sampling``: another seed and a higher temperature, once the same reply came twice; ``max_tokens``: more of them;
@@ -107,6 +107,12 @@ ASKING: Mapping[Kind, Row] = {
         "a call that is only told again, or another one that a rule refuses",
         "nothing",
         "{rule}", POLICY_VIOLATION, "POLICY", ("sampling",), "policy",
+    ),
+    "replies_differ": Row(
+        "a call of a tool that is not read-only, on which most replies do not agree, with a word that is like one that "
+        "was said, or a number that was not",
+        "nothing; the most frequent one is taken, and one whose words all stand somewhere before it",
+        "Copy words and numbers exactly.", VALIDATION_ERROR, "REPLIES_DIFFER", ("sampling",), "policy",
     ),
     "call_beside_final": Row(
         "a call and a final answer in one reply",

@@ -25,7 +25,7 @@ _LONGEST = 25
 
 
 @lru_cache(maxsize=16)
-def implied(question: str, language: Words | None = None) -> frozenset[str]:
+def implied(question: str, language: Words | None = None, *, odds: float = 0.0) -> frozenset[str]:
     """Name the tools that the question implies: ``calculator``, ``now``, both or none.
 
     Pure, never raises, and bounded in time whatever the length: of a long question the two ends are read. A run asks
@@ -34,11 +34,13 @@ def implied(question: str, language: Words | None = None) -> frozenset[str]:
     Args:
         question: As it was asked.
         language: The words to read it with; ``None`` is English.
+        odds: How plainly: the logarithm of the odds that have to be exceeded. 0 is as likely as not.
     """
     sentences = requests(read(question, language or words()))
     found = features(sentences) if language else features(sentences) | wording(sentences)
-    odds = {tool: fsum(weight.get(name, 0.0) for name in found) for tool, weight in _weights().items()}
-    return frozenset(tool for tool in odds if odds[tool] > 0)
+    return frozenset(
+        tool for tool, weight in _weights().items() if fsum(weight.get(name, 0.0) for name in found) > odds
+    )
 
 
 def requests(sentences: list[Tokens]) -> list[Tokens]:

@@ -11,7 +11,7 @@ from datetime import date, datetime, time
 from math import isfinite
 from typing import Any, cast
 
-from micro_agent.rules.answer_values import holds_moment, holds_number
+from micro_agent.rules.answer_values import holds_moment, holds_number, numbers_in
 from micro_agent.run import Run, Step
 
 _NUMBER_KEYS = ("result", "value")
@@ -20,9 +20,12 @@ _MOMENT_KEYS = frozenset({
 })  # fmt: skip
 """The words that the name of a moment consists of, such as ``local_time``; ``start_time`` is the time of something."""
 _NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
+_WORD = re.compile(r"\w+")
 _CLOCKS = ("%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I %p", "%I%p")
 _LONGEST = 400
 """Characters of a number or a moment; what is longer is neither."""
+_LONGEST_VALUE = 60
+"""Characters. A longer text in a result is not a value that an answer repeats."""
 
 
 def number_told(run: Run, answer: str, *, but: frozenset[str]) -> bool:
@@ -45,6 +48,27 @@ def moment_told(run: Run, answer: str, *, but: frozenset[str], computed: bool = 
         if not computed or _got_a_number(step, run.question)
         for moment in _moments(step.observation)
     )
+
+
+def founded(run: Run, answer: str, *, but: frozenset[str]) -> bool:
+    """Whether the answer tells a value that a tool gave and the question does not have, and no number from elsewhere.
+
+    A value is a number or a short text anywhere in what the tool gave; ``but`` are left out. Never of a question with
+    numbers: what is to be computed from these may stand in a result by chance.
+    """
+    if numbers_in(run.question):
+        return False
+    given = [_words(text) for step in _own(run, but) for text in _leaves(step.observation)]
+    question, said = _words(run.question), _words(answer)
+    known = {word for words in given for word in words.split()}
+    digits = {word for word in said.split() if any(map(str.isdigit, word))}
+    told = (words for words in given if len(words) <= _LONGEST_VALUE and words in said and words not in question)
+    return digits <= known and any(told)
+
+
+def _words(text: str) -> str:
+    """The words of a text, each between blanks."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def number_of(observation: object, *, as_text: bool = False) -> float | None:
@@ -85,6 +109,19 @@ def _moments(observation: object) -> Iterator[date | time]:
         for name, value in cast("Mapping[str, Any]", observation).items():
             if isinstance(value, str) and _MOMENT_KEYS.issuperset(re.split(r"[\W_]+", name.lower())):
                 yield from _parsed(value.strip())
+
+
+def _leaves(observation: object) -> Iterator[str]:
+    """The texts and numbers in an observation, as texts."""
+    waiting = [observation]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            waiting += cast("Mapping[str, object]", part).values()
+        elif isinstance(part, list):
+            waiting += cast("list[object]", part)
+        elif isinstance(part, str | int | float) and not isinstance(part, bool) and str(part).strip():
+            yield str(part)
 
 
 def _parsed(text: str) -> Iterator[date | time]:

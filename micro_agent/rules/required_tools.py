@@ -13,7 +13,7 @@ from typing import Any, cast
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
 from micro_agent.rules.implied_tools import CALCULATOR, NOW, asks_weekday, implied
 from micro_agent.rules.other_values import other_value
-from micro_agent.rules.own_values import moment_told, number_of, number_told
+from micro_agent.rules.own_values import founded, moment_told, number_of, number_told
 from micro_agent.rules.question import left_to_answer, question_in
 from micro_agent.rules.verdict import Amend, BeforeFinish, Event, Rule, Verdict, Violation
 from micro_agent.rules.words import Words, words
@@ -35,6 +35,8 @@ _MISSING = {
 }
 _GAVE = "the calculator gave "
 _BUILT_IN = frozenset({CALCULATOR, NOW})
+_PLAINLY = 2.5
+"""The odds (their logarithm) from which a question needs the tool though the answer tells what another one gave."""
 _ARGUMENTS = {CALCULATOR: '{"expression": "<the arithmetic>"}', NOW: '{"timezone": "utc"}'}
 
 
@@ -65,7 +67,10 @@ def check(run: Run, event: Event, language: Words | None = None) -> Verdict | No
     """
     if not isinstance(event, BeforeFinish) or event.tools.isdisjoint(_ARGUMENTS):
         return None
-    required = implied(left_to_answer(run, event.read_only), language) & event.tools
+    left = left_to_answer(run, event.read_only)
+    required = implied(left, language) & event.tools
+    if required and founded(run, event.answer, but=_BUILT_IN):
+        required &= implied(left, language, odds=_PLAINLY)
     # The clock first: what is computed from it comes after.
     for tool in (NOW, CALCULATOR):
         if tool in required and not _used(run.steps, tool) and not _told_by_another(run, tool, event.answer, language):

@@ -55,9 +55,13 @@ def best(samples: Sequence[Sample], most: int, extra: int = 0) -> int | None:
     agreeing = agree[samples[index].says]
     if index in grounded and agreeing >= min(ENOUGH, most):
         return index
-    disputed = agreeing < ENOUGH or agreeing * 2 <= len(samples)
-    unsure = samples[index].effects and index not in grounded and disputed
+    unsure = samples[index].effects and index not in grounded and not is_agreed(agreeing, len(samples))
     return None if len(samples) < most + extra * unsure else index
+
+
+def is_agreed(agreeing: int, of: int) -> bool:
+    """Whether most of the replies say the same, and more than one."""
+    return agreeing >= ENOUGH and agreeing * 2 > of
 
 
 def wanted(samples: Sequence[Sample], most: int) -> int:

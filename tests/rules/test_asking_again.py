@@ -84,7 +84,8 @@ def asked(replies: list[Reply], mode: Mode, kind: Kind | None = None) -> tuple[R
 
 
 def test_every_kind_is_tried() -> None:
-    elsewhere: set[Kind] = {"call_in_text"}  # in tests/making: the model is asked a question first
+    # In tests/making, where the model is asked a question first, and in tests/sampling, with several replies.
+    elsewhere: set[Kind] = {"call_in_text", "replies_differ"}
     assert {*BAD, *USED} | elsewhere == set(ASKING)
     assert {kind for kind, row in ASKING.items() if row.marker} == {*BAD} | elsewhere
 

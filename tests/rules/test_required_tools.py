@@ -588,6 +588,31 @@ def test_another_time_or_none_does_not(observation: object, answer: str) -> None
     assert verdict.wants == "now"
 
 
+RAIN = "Does it rain in Quito today?"
+QUITO = own({"place": ["Quito", "Ecuador"], "sky": "rain", "degrees": 1}, tool="weather", city="Quito")
+
+
+@pytest.mark.parametrize("answer", ["In Quito there is rain at 1 degree.", "It is 1 degree.", "Rain, yes, in Ecuador."])
+def test_an_answer_of_what_an_own_tool_gave_needs_no_other(answer: str) -> None:
+    """The question alone would need the clock."""
+    assert finish(RAIN, answer, QUITO) is None
+    assert isinstance(finish(RAIN, answer), Violation)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (RAIN, "It rains, and it is 14:05."),
+        (RAIN, "In Quito the sun shines."),
+        (RAIN, "Quito."),
+        ("Does it rain in Quito today, or on the 2nd of May?", "In Quito there is rain at 1 degree."),
+        ("Is it raining in Quito? Also what time is it?", "In Quito there is rain at 1 degree."),
+    ],
+)
+def test_but_a_number_from_nowhere_does_and_what_is_plainly_asked(question: str, answer: str) -> None:
+    assert isinstance(finish(question, answer, QUITO), Violation)
+
+
 def test_what_is_counted_from_now_is_one_value() -> None:
     assert finish("days until Christmas", "33 days.", own(33, tool="days_until", date="12-25")) is None
     date = own("2027-01-06", tool="add_days", days=45)

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from micro_agent import Tool, tool
+from micro_agent import MicroAgent, Tool, tool
 from micro_agent.effects import Approval
+from micro_agent.replay import verify
 from micro_agent.rules import BeforeTool, Event, Violation
 from micro_agent.run import POLICY_VIOLATION, VALIDATION_ERROR, Mode, Run
-from micro_agent.testing import call
+from micro_agent.testing import ScriptedLM, call
 from tests.sampling.playing import Letters, Says, ask, sampling, weather, without_sampling
 
 TO_LUVIR = "Write Luvir that all is well."
@@ -47,16 +48,83 @@ def test_a_further_sample_has_another_seed_and_is_warmer_or_it_would_be_the_same
     ("names", "made"),
     [
         (["Luvira", "Luvira"], "Luvira"),
-        (["Luvira", "Luvi", "Luv"], "Luvira"),
         (["Luvira", "Luvi", "Luvi"], "Luvi"),
         (["Luvira", "Luvi", "Luvira"], "Luvira"),
         (["Luvira", "Luvi", "Luvir"], "Luvir"),
     ],
 )
-def test_what_most_say_is_made_and_else_the_first(names: list[str], made: str) -> None:
+def test_what_most_say_is_made(names: list[str], made: str) -> None:
     sent, run, _ = sent_by(*names)
     assert sent == [made]
     assert [step.args["to"] for step in run.steps] == [made]
+
+
+def differing(*names: str, **options: Any) -> tuple[list[str], Run]:
+    """What was sent to whom, and the run, where the replies to the first request name these."""
+    letters, says = Letters(), Says("native")
+    script = [*(says.call("send", {"to": name}) for name in names), says.answer("I could not.")]
+    given: dict[str, Any] = {"question": TO_LUVIR, "tools": [letters.tool], **options}
+    run, _ = ask(*script, **given)
+    return [to for to, _ in letters.sent], run
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_where_the_replies_differ_and_it_looks_miscopied_nothing_is_made(samples: int) -> None:
+    names = ["Luvira", "Luvi", "Luv", "Luvar", "Luvo", "Luva"][: 3 * (1 + (samples > 1))]
+    sent, run = differing(*names, samples=samples)
+    assert sent == []
+    (step,) = run.steps
+    assert (step.tool, step.args, step.error) == (
+        VALIDATION_ERROR, {"tool": "send", "args": {"to": "Luvira"}}, "REPLIES_DIFFER",
+    )  # fmt: skip
+    assert step.observation["message"] == (
+        "send was not called. Your replies differ, and nobody said 'luvira' (or is it 'Luvir'?). "
+        "Copy words and numbers exactly."
+    )
+    assert len(run.calls[0].samples) == len(names) - 1
+
+
+def test_a_replay_refuses_it_as_well() -> None:
+    _, run = differing("Luvira", "Luvi", "Luv")
+    (verdict,) = verify([run], MicroAgent([Letters().tool], lm=ScriptedLM([]), rules=[], finish="text"))
+    assert (run.steps[0].error, verdict.outcome) == ("REPLIES_DIFFER", "same")
+
+
+def test_numbers_that_nobody_said_count_as_miscopied() -> None:
+    pieces = iter([15, 16, 17])
+    ordered: list[int] = []
+
+    @tool
+    def order(count: int) -> str:
+        """Order pens."""
+        ordered.append(count)
+        return "ordered"
+
+    script = [*(call("order", {"count": count}) for count in pieces), Says("native").answer("I could not.")]
+    run, _ = ask(*script, question="Order 14 pens.", tools=[order])
+    assert (ordered, run.steps[0].error) == ([], "REPLIES_DIFFER")
+    assert "nobody said '15'. Copy" in run.steps[0].observation["message"]
+
+
+def test_words_of_its_own_are_no_slips() -> None:
+    """Nobody said them, but they are like no word that was said."""
+    letters, says = Letters(), Says("native")
+    words = ["I am running behind", "Sorry, delayed", "It takes longer"]
+    script = [*(says.call("send", {"to": "Luvir", "words": text}) for text in words), says.answer("Done.")]
+    ask(*script, question="Tell Luvir that my train is late.", tools=[letters.tool])
+    assert letters.sent == [("Luvir", words[0])]
+
+
+def test_where_a_person_is_asked_that_one_decides() -> None:
+    letters = Letters()
+    careful = letters.tool
+    careful = Tool(careful.name, careful.description, careful.parameters, careful.handler, requires_confirmation=True)
+
+    def person(question: Any) -> Approval:
+        return Approval("approve")
+
+    differing("Luvira", "Luvi", "Luv", tools=[careful], confirm=person)
+    assert [to for to, _ in letters.sent] == ["Luvira"]
 
 
 def test_what_cannot_be_made_is_not_taken_for_it() -> None:
@@ -83,12 +151,12 @@ def test_one_that_a_rule_refuses_is_replaced_for_that_alone() -> None:
     assert (thrown_away.fault.tool, thrown_away.fault.observation) == (POLICY_VIOLATION, "not Luvira")
 
 
-@pytest.mark.parametrize(("then", "made"), [("Luvir", "Luvir"), ("Luvi", "Luvira")])
-def test_an_answer_does_not_take_its_place(then: str, made: str) -> None:
+@pytest.mark.parametrize(("then", "made"), [("Luvir", ["Luvir"]), ("Luvi", [])])
+def test_an_answer_does_not_take_its_place(then: str, made: list[str]) -> None:
     letters, says = Letters(), Says("native")
     script = [says.call("send", {"to": "Luvira"}), says.answer("I did."), says.call("send", {"to": then})]
     run, _ = ask(*script, says.answer("Done."), question=TO_LUVIR, tools=[letters.tool])
-    assert ([to for to, _ in letters.sent], run.answer) == ([made], "Done.")
+    assert ([to for to, _ in letters.sent], run.answer) == (made, "Done.")
 
 
 def test_a_call_that_cannot_be_made_is_replaced_first() -> None:
