@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -117,11 +116,10 @@ def play(page: Path, played: list[Block], directory: Path, warm: Warm) -> list[s
         folder.mkdir()
     content = [{"language": b.language, "line": b.line + 2, "content": b.content} for b in played]
     (scratch / "blocks.json").write_text(json.dumps(content))
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    done = subprocess.run(
-        [sys.executable, PLAY, page, scratch / "blocks.json", scratch / "outputs.json", warm.scripts],
-        cwd=work, env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False,
+    path = os.pathsep.join([str(warm.scripts), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    done = warm.run(
+        PLAY, page, scratch / "blocks.json", scratch / "outputs.json", cwd=work, timeout=150, fresh=True,
+        env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
     )  # fmt: skip
     assert done.returncode == 0, f"{page}:\n{done.stdout}{done.stderr}"
     return json.loads((scratch / "outputs.json").read_text())
