@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,13 +209,13 @@ $ echo $?
 """
 
 
-@pytest.mark.parametrize("page", EXECUTED, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", EXECUTED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_block_that_is_left_out_says_why(page: Path) -> None:
     unexplained = [b.line + 1 for b in blocks(page.read_text(encoding="utf-8")) if b.not_run == ""]
     assert unexplained == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
     broken = [target for target in links(page.read_text(encoding="utf-8")) if not _leads_somewhere(page, target)]
     assert broken == []
