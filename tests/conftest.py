@@ -16,7 +16,7 @@ from micro_agent.traces import TraceStore
 from tests.warm import Warm
 
 # Two busy cores make any deadline a coin toss. Every run draws other examples, so fewer a run find the same in the end.
-settings.register_profile("micro_agent", deadline=None, max_examples=50)
+settings.register_profile("micro_agent", deadline=None, max_examples=30)
 settings.load_profile("micro_agent")
 
 # DSPy keeps replies on disk, for all programs of a user, and knows them by the request alone. DSPy is not imported yet.
