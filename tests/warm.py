@@ -4,6 +4,7 @@ Each is a process with a directory, an environment and streams of its own, is se
 What belongs to the start itself (what is imported, the installed script, the locale) is tested where Python is started.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 1 << 17
@@ -284,6 +285,17 @@ def play(command: Sequence[str]) -> None:
         runpy.run_path(command[0], run_name="__main__")
 
 
+def end(code: int) -> NoReturn:
+    """End as Python does, but leave the modules as they are: to take them down takes as long as all the rest."""
+    threading._shutdown()  # pyright: ignore - as multiprocessing does it
+    atexit._run_exitfuncs()  # pyright: ignore
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code & 0xFF)
+    sys.exit(code)  # what cannot be written is told by Python itself
+
+
 def main() -> None:
     """Import everything, then run what is asked for."""
     import gc
@@ -291,16 +303,25 @@ def main() -> None:
     import pkgutil
 
     import micro_agent
+    from micro_agent.rules.required_tools import implied
 
     path = [*(folder for folder in sys.path[1:] if folder != str(ROOT)), str(ROOT)]  # it is installed from there
     importlib.import_module("dspy")  # what takes the time
     for module in pkgutil.walk_packages(micro_agent.__path__, "micro_agent."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    implied("What is 2+3?")  # it reads its words and weights when it is first asked
     gc.freeze()
     request = forked(socket.socket(fileno=int(sys.argv[1])))
     become(request, path)
-    play(request["command"])
+    code = 0
+    try:
+        play(request["command"])
+    except SystemExit as leaving:
+        if not isinstance(leaving.code, int | None):
+            raise
+        code = leaving.code or 0
+    end(code)
 
 
 if __name__ == "__main__":
