@@ -26,7 +26,8 @@ from tests.warm import Warm
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = Path(__file__).with_name("play.py")
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+PAGES = sorted([*ROOT.glob("[!.]*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*)[^`]*")
 _NOT_RUN = re.compile(r"\s*<!-- not run:(?P<reason>.*)-->\s*")
