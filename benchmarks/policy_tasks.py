@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from random import Random
 from typing import Any
 
@@ -51,7 +51,7 @@ class Attempt:
     def tools(self) -> list[Tool]:
         """The twelve tools over the world of the task; each call of one is noted."""
         world = replace(self.task.world, done=[])
-        return [self._noting(tool) for tool in [*load_tools(modules="").values(), *tools_over(world)]]
+        return [self._noting(tool) for tool in [*_built_in(), *tools_over(world)]]
 
     def _noting(self, tool: Tool) -> Tool:
         def called(**args: Any) -> Any:
@@ -106,6 +106,11 @@ class Attempt:
             text = str(made.args["text"])
             return _same(made.args["person"], args["person"]) and all(_stands(one, text) for one in _price(self.task))
         return all(_same(made.args[key], value) for key, value in args.items())
+
+
+@cache
+def _built_in() -> list[Tool]:
+    return list(load_tools(modules="").values())
 
 
 def drawn(count: int, seed: int) -> Iterator[Task]:

@@ -1,6 +1,7 @@
 """What all tests share: an environment without models, a store of traces in a folder of the test's own."""
 
 import fcntl
+import gc
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from micro_agent.traces import TraceStore
 from tests.warm import Warm
 
 # Two busy cores make any deadline a coin toss. Every run draws other examples, so fewer a run find the same in the end.
-settings.register_profile("micro_agent", deadline=None, max_examples=50)
+settings.register_profile("micro_agent", deadline=None, max_examples=30)
 settings.load_profile("micro_agent")
 
 # DSPy keeps replies on disk, for all programs of a user, and knows them by the request alone. DSPy is not imported yet.
@@ -32,6 +33,12 @@ _OURS = (
     "LLM_", "OPENAI_", "OLLAMA_", "LITELLM_MODEL", "MICRO_AGENT_", "TRACES_DIR", "COMPILED_DEMOS_PATH",
     "TOOLS_MODULES", "TEMPERATURE", "MAX_TOKENS", "CONTEXT_LENGTH", "USE_TOOL_CALLS", "SAMPLES", "RESAMPLES",
 )  # fmt: skip
+
+
+def pytest_collection_finish() -> None:
+    """What is there for good (DSPy, the tests themselves) is not looked through at each collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import subprocess
-import sys
 import textwrap
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from micro_agent import MicroAgent, Run, configure_lm, tool
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, calls, text
 from micro_agent.traces import TraceStore
+from tests.warm import Warm
 
 CHILD = """
 import signal, sys, time
@@ -41,7 +41,7 @@ except RunInterrupted as interrupted:
 """
 
 
-def interrupted(store: TraceStore, script: list[Reply], *, in_tool: bool) -> Run:
+def interrupted(store: TraceStore, warm: Warm, script: list[Reply], *, in_tool: bool) -> Run:
     """The run of a child that got SIGINT while its model, or its tool, was slow."""
     under_way = threading.Event()
 
@@ -50,30 +50,27 @@ def interrupted(store: TraceStore, script: list[Reply], *, in_tool: bool) -> Run
         return script[len(request.messages) // 3]
 
     with ModelServer(play) as server:
-        child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, server.openai_url, str(store.directory), str(store.state_dir)],
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        child = warm.start("-c", CHILD, server.openai_url, store.directory, store.state_dir, stdout=subprocess.PIPE)
         assert child.stdout is not None
         if in_tool:
-            assert child.stdout.readline() == "under way\n"
+            assert child.stdout.readline() == b"under way\n"
         else:
             assert under_way.wait(60)
         child.send_signal(signal.SIGINT)
         said, _ = child.communicate(timeout=60)
-    run_id, status, reason = said.split()
+    run_id, status, reason = said.decode().split()
     assert (child.returncode, status, reason) == (0, "stopped", "cancelled")
     return store.load(run_id)
 
 
-def test_ctrl_c_during_a_slow_model_call(store: TraceStore) -> None:
-    run = interrupted(store, [text("too late", delay_s=60)], in_tool=False)
+def test_ctrl_c_during_a_slow_model_call(store: TraceStore, warm: Warm) -> None:
+    run = interrupted(store, warm, [text("too late", delay_s=60)], in_tool=False)
     assert (run.status, run.termination_reason, run.answer, run.steps) == ("stopped", "cancelled", None, [])
     assert store.open_runs() == []
 
 
-def test_ctrl_c_during_a_slow_tool(store: TraceStore) -> None:
-    run = interrupted(store, [calls(("slow", {}), ("slow", {}))], in_tool=True)
+def test_ctrl_c_during_a_slow_tool(store: TraceStore, warm: Warm) -> None:
+    run = interrupted(store, warm, [calls(("slow", {}), ("slow", {}))], in_tool=True)
     assert (run.status, run.termination_reason, run.answer) == ("stopped", "cancelled", None)
     assert [step.error for step in run.steps] == ["INTERRUPTED", "NOT_RUN"]
     assert store.open_runs() == []
@@ -116,7 +113,7 @@ def test_a_handler_breaks_into_an_effect_and_never_into_the_bookkeeping() -> Non
     cancel.interrupt(signal.SIGINT, None)  # a second Ctrl-C does not break into what the first one set going
 
 
-def test_a_handler_in_place_of_pythons_own_ends_the_run(store: TraceStore, tmp_path: Path) -> None:
+def test_a_handler_in_place_of_pythons_own_ends_the_run(tmp_path: Path, warm: Warm) -> None:
     script = textwrap.dedent("""
         import signal, sys
         from micro_agent import MicroAgent, tool
@@ -136,8 +133,8 @@ def test_a_handler_in_place_of_pythons_own_ends_the_run(store: TraceStore, tmp_p
         except RunInterrupted as interrupted:
             print(interrupted.run.termination_reason)
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "cancelled\n"
+    done = warm.run("-c", script, cwd=tmp_path)
+    assert done.stdout == "cancelled\n", done.stderr
 
 
 def suspended_in_its_tool(store: TraceStore, *, asynchronous: bool) -> tuple[MicroAgent, Run]:

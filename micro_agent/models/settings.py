@@ -18,7 +18,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.files.known_secrets import remember_file, remember_settings
@@ -124,6 +124,16 @@ class Settings(BaseSettings):
 
     _file: str | None = PrivateAttr(default=None)
     _in_file: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        """Without a file none is looked for: that would take longer than all the rest, and each agent reads them."""
+        file = [dotenv_settings] if getattr(dotenv_settings, "env_file", None) else []
+        return init_settings, env_settings, *file, file_secret_settings
 
     @classmethod
     def read(cls, env_file: str) -> Self:

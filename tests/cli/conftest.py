@@ -19,9 +19,10 @@ from typing import IO, Any
 import pytest
 
 from micro_agent.cli import main
-from tests.warm import Warm, empty_environment, run
+from tests.warm import Process, Warm, empty_environment
 
 Command = Callable[..., "Done"]
+USUAL: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 PLUGIN = """
 import time
@@ -69,11 +70,15 @@ class Cli:
     directory: Path
     warm: Warm
 
-    def start(self, *args: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[bytes]":
-        """A running Python of its own; it has no input, and pipes for its output, unless ``options`` say otherwise."""
-        for stream, usual in (("stdin", subprocess.DEVNULL), ("stdout", subprocess.PIPE), ("stderr", subprocess.PIPE)):
-            options.setdefault(stream, usual)
+    def start(self, *args: str, env: dict[str, str] | None = None, **streams: Any) -> Process:
+        """A running one, forked; it has no input, and pipes for its output, unless ``streams`` say otherwise."""
+        command = ["-m", "micro_agent", *args]
+        return self.warm.start(*command, cwd=self.directory, env=self.environment(env), **{**USUAL, **streams})
+
+    def start_python(self, *args: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[bytes]":
+        """A running Python of its own, where its start is what is tested; ``options`` are those of `subprocess`."""
         command = [sys.executable, "-m", "micro_agent", *args]
+        options = {**USUAL, **options}
         return subprocess.Popen[bytes](command, cwd=self.directory, env=self.environment(env), **options)
 
     def __call__(
@@ -90,16 +95,19 @@ class Cli:
                 ).start()
                 stdin = source
             out, err = (opened.enter_context(tempfile.TemporaryFile()) for _ in range(2))
-            streams = [stream.fileno() for stream in (stdin, out, err)]
-            code = run(self.warm.address, args, str(self.directory), self.environment(env), streams, timeout_s=60)
+            process = self.start(*args, env=env, stdin=stdin, stdout=out, stderr=err)
+            try:
+                code = process.wait(60)
+            finally:
+                process.kill()
             for stream in (out, err):
                 stream.seek(0)
             return Done(code, out.read().decode(), err.read().decode())
 
-    def end(self, process: "subprocess.Popen[bytes]", stdin: bytes = b"") -> Done:
+    def end(self, process: "Process | subprocess.Popen[bytes]", stdin: bytes = b"") -> Done:
         """Wait for the end of a process."""
         out, err = process.communicate(stdin, timeout=60)
-        return Done(process.returncode, (out or b"").decode(), (err or b"").decode())
+        return Done(process.wait(), (out or b"").decode(), (err or b"").decode())
 
     def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
         """That of the test's directory, with more. A script's next reply is the next decision's."""

@@ -155,8 +155,8 @@ def test_more_than_one_signal_during_a_tool_loses_nothing(cli: "Cli", soon: Soon
 
 def test_a_signal_that_whoever_started_us_ignores_stays_ignored(cli: "Cli", soon: Soon):
     with ModelServer([text("Because.", delay_s=0.5)]) as server:
-        process = cli.start("ask", *openai(server), "Why?",
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))  # fmt: skip
+        process = cli.start_python("ask", *openai(server), "Why?",
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))  # fmt: skip
         soon(lambda: server.chats)
         process.send_signal(signal.SIGINT)
         assert cli.end(process).code == 0
@@ -175,4 +175,4 @@ def test_closed_standard_streams_are_no_fault(cli: "Cli"):
         os.close(2)
 
     options: dict[str, Any] = {"stdin": None, "stderr": None, "preexec_fn": close}
-    assert cli.end(cli.start("ask", **options)).code == 2
+    assert cli.end(cli.start_python("ask", **options)).code == 2

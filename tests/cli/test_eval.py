@@ -6,8 +6,6 @@ import pty
 import shlex
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -20,6 +18,7 @@ from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.testing import ModelServer, Received, Reply, call, error, text
 from micro_agent.traces import TraceStore
+from tests.warm import Warm, empty_environment
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli, Command
@@ -482,18 +481,9 @@ def test_a_file_is_scored_again_without_a_model(evaluate: "Command", finished: P
     assert evaluate("score", "r.jsonl").code == 2
 
 
-def environment(home: Path) -> dict[str, str]:
-    """No setting of whoever runs the tests, but what coverage needs to measure subprocesses."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-    return {"PATH": os.environ["PATH"], "HOME": str(home), **kept}
-
-
-def test_the_script_asks_the_tasks_beside_it_wherever_it_is_started(tmp_path: Path):
+def test_the_script_asks_the_tasks_beside_it_wherever_it_is_started(tmp_path: Path, warm: Warm):
     script = ROOT / "evals" / "run_evals.py"
-    done = subprocess.run(
-        [sys.executable, script, "--n", "5", "--provider", "mock"], cwd=tmp_path, env=environment(tmp_path),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = warm.run(script, "--n", "5", "--provider", "mock", cwd=tmp_path, env=empty_environment(tmp_path))
     assert done.returncode == 0, done.stderr
     names = [line.split(":")[0] for line in done.stdout.splitlines()[:9]]
     assert names == [

@@ -53,7 +53,7 @@ def test_nothing_is_attached_where_nothing_comes(cli: "Cli"):
         for stdin in (nothing, theirs, b""):  # as under cron; a socket of somebody's; an empty pipe
             assert asked(cli, "Why?", stdin=stdin).code == 0
     with ModelServer([text("A summary.")]) as server:
-        closed = cli.end(cli.start("ask", *on(server), "Why?", stdin=None, preexec_fn=lambda: os.close(0)))
+        closed = cli.end(cli.start_python("ask", *on(server), "Why?", stdin=None, preexec_fn=lambda: os.close(0)))
     assert (closed.code, closed.out) == (0, "A summary.\n")
     questions = {path.read_text().count("<stdin") for path in (cli.directory / "traces").glob("*.jsonl")}
     assert questions == {0}

@@ -17,6 +17,7 @@ from tiktoken import Encoding
 from tiktoken.load import load_tiktoken_bpe
 
 from micro_agent.context import estimate
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 _chance = random.Random(5)
@@ -90,7 +91,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@each("kind", TEXTS)
 def test_no_vocabulary_needs_more_than_estimated(kind: str, vocabularies: dict[str, Encoding]) -> None:
     needed = {name: len(one.encode_ordinary(TEXTS[kind])) for name, one in vocabularies.items()}
     assert estimate(TEXTS[kind]) >= max(needed.values()), needed

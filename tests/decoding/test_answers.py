@@ -7,6 +7,7 @@ import pytest
 from micro_agent.decoding import Final, ModelReply, decode, decode_text
 from micro_agent.tools import Tool
 from tests.decoding.outcomes import reason
+from tests.each import each
 
 Tools = Sequence[Tool]
 
@@ -20,7 +21,7 @@ def test_prose_is_the_answer(text: str, tools: Tools) -> None:
     assert decode_text(f"  {text}\n", tools) == Final(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "answer"),
     [
         ('{"final": {"answer": "Rome"}}', "Rome"),

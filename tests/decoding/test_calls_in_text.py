@@ -9,6 +9,7 @@ import pytest
 from micro_agent.decoding import Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
 from tests.decoding.outcomes import calls, reason
+from tests.each import each
 
 Tools = Sequence[Tool]
 
@@ -17,7 +18,7 @@ CALL = '{"tool": {"name": "calculator", "args": {"expression": "1+1"}}}'
 OTHER = CALL.replace("1+1", "2+2")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         CALL,
@@ -202,7 +203,7 @@ def test_a_name_that_is_no_tools_is_not_run(tools: Tools) -> None:
         assert reason(text, tools) == "unknown_tool"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"tool": {"name": "calculator", "args": {}}}',
@@ -234,7 +235,7 @@ def test_a_list_of_calls_and_other_things_is_refused(tools: Tools) -> None:
     assert reason('[{"name": "now", "timezone": "utc"}, {"name": "rome", "arguments": {}}]', tools) == "unknown_tool"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"city": "Rome", "population": 3}',
@@ -273,7 +274,7 @@ def test_data_for_the_user_is_the_answer(text: str, tools: Tools) -> None:
     assert decode_text(text, tools) == Final(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"tool": {"name": "calculator", "args": {"expression": "1+',
@@ -356,7 +357,7 @@ def test_an_object_that_may_be_data_and_is_too_large_to_check_is_no_call(tools: 
     assert isinstance(decode_text(json.dumps({"name": "store", "rows": [1] * 999}), tools), Final)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"name": "calculator", "price": 3}',
@@ -400,11 +401,11 @@ def test_an_object_with_an_empty_key_is_no_call() -> None:
     assert not isinstance(decision, ToolCalls)
 
 
-@pytest.mark.parametrize(
+@each(
     "between",
     ["\n", "\n\n", "\n```\n```json\n", "\n```\nFormatted:\n```json\n", "\n```\nHere is the call again:\n```json\n"],
 )
-@pytest.mark.parametrize(
+@each(
     "again",
     [
         '{\n  "tool": {"name": "search_code", "args": {"pattern": "x", "max_results": 3}}\n}',

@@ -13,6 +13,7 @@ from micro_agent.decoding import text as reading
 from micro_agent.decoding.rows import RANKS, ROWS
 from micro_agent.tools import Tool
 from tests.decoding.table import PAGE, table, with_table
+from tests.each import each
 
 Item = dict[str, Any]
 
@@ -48,7 +49,7 @@ def dialect(decision: Decision) -> str | None:
     return next((kind.removeprefix("dialect:") for kind in kinds if kind.startswith("dialect:")), None)
 
 
-@pytest.mark.parametrize("item", ITEMS, ids=named)
+@each("item", ITEMS, ids=named)
 def test_a_text_is_read_as_what_it_is(item: Item) -> None:
     decision = read(item)
     assert said(decision) == item["expected"]

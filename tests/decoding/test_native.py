@@ -8,6 +8,7 @@ import pytest
 
 from micro_agent.decoding import DecodeError, ModelReply, RawCall, Repair, ToolCall, ToolCalls, decode
 from micro_agent.tools import Tool
+from tests.each import each
 
 Tools = Sequence[Tool]
 
@@ -19,7 +20,7 @@ def read(arguments: Any, tools: Tools | None, finish: str | None = None) -> Tool
     return decision
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "args", "kinds"),
     [
         ('{"expression": "1+1"}', {"expression": "1+1"}, []),
@@ -147,8 +148,8 @@ def test_nothing_else_is_put_back(arguments: str, tools: Tools) -> None:
         assert isinstance(read(arguments, tools, finish), DecodeError)
 
 
-@pytest.mark.parametrize("arguments", [*OPEN, *OPEN_NUMBERS, json.dumps('{"expression": "1+1"')])
-@pytest.mark.parametrize(
+@each("arguments", [*OPEN, *OPEN_NUMBERS, json.dumps('{"expression": "1+1"')])
+@each(
     ("finish", "reason", "seen"),
     [
         ("length", "cut_off", "A call of 'calculator' that the token limit cut off."),

@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
-
 from micro_agent.decoding import Final, ToolCalls, decode_text
 from micro_agent.rules.same import same
 from micro_agent.tools import Tool
+from tests.each import each
 
 Item = dict[str, Any]
 
@@ -35,7 +34,7 @@ def read(item: Item) -> Any:
     return decode_text(item["text"], [Tool(t["name"], t.get("description", ""), t["parameters"], print) for t in told])
 
 
-@pytest.mark.parametrize("item", CALLS, ids=named)
+@each("item", CALLS, ids=named)
 def test_what_was_meant_is_called_with_these_arguments(item: Item) -> None:
     decision, meant = read(item), item["expected"].get("calls", [item["expected"]])
     assert isinstance(decision, ToolCalls), decision
@@ -43,7 +42,7 @@ def test_what_was_meant_is_called_with_these_arguments(item: Item) -> None:
     assert same(found, cast("list[Item]", meant)), found
 
 
-@pytest.mark.parametrize("item", [item for item in ITEMS if item not in CALLS], ids=named)
+@each("item", [item for item in ITEMS if item not in CALLS], ids=named)
 def test_nothing_else_is_called(item: Item) -> None:
     found = read(item)
     asked = isinstance(found, ToolCalls) and {call.standing for call in found.calls} == {"embedded"}

@@ -8,6 +8,7 @@ import pytest
 from micro_agent.decoding import Final, decode_text
 from micro_agent.tools import Tool
 from tests.decoding.outcomes import reason
+from tests.each import each
 
 CALL = '{"tool": {"name": "calculator", "args": {"expression": "1+1"}}}'
 
@@ -16,7 +17,7 @@ def final(answer: object) -> str:
     return json.dumps({"final": {"answer": answer}})
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         final(None),

@@ -1,8 +1,7 @@
-"""Executes the blocks of one page, in order, in the current directory: `python play.py PAGE BLOCKS OUTPUTS SCRIPTS`.
+"""Executes the blocks of one page, in order, in the current directory: `python play.py PAGE BLOCKS OUTPUTS`.
 
 Python blocks share one namespace, as in a notebook. BLOCKS is a JSON list of ``{language, line, content}``; OUTPUTS
-receives the JSON list of what each one printed. It is a process of its own, so that a page meets a fresh interpreter.
-SCRIPTS is a directory with a `micro-agent` that need not import everything first, for commands that are waited for.
+receives the JSON list of what each one printed. It is a process of its own, and the page imports the package itself.
 """
 
 import io
@@ -20,12 +19,12 @@ from typing import Any
 _PAGES_SERVER = "127.0.0.1:8000"
 
 
-def main(page: str, source: str, target: str, scripts: str) -> None:
+def main(page: str, source: str, target: str) -> None:
     """Execute every block and write the outputs; the first that fails ends it with its traceback."""
     module = sys.modules["__main__"] = ModuleType("__main__")
     sys.path[0] = ""
     try:
-        outputs = [_play(block, page, module, scripts) for block in json.loads(Path(source).read_text())]
+        outputs = [_play(block, page, module) for block in json.loads(Path(source).read_text())]
     finally:
         _server.end()
     Path(target).write_text(json.dumps(outputs))
@@ -64,14 +63,14 @@ class _Server:
 _server = _Server()
 
 
-def _play(block: dict[str, Any], page: str, module: ModuleType, scripts: str) -> str:
+def _play(block: dict[str, Any], page: str, module: ModuleType) -> str:
     content: str = block["content"]
     name = re.match(r"# ([\w./-]+\.(?:py|yaml|toml))\n", content)
     if name:
         Path(name[1]).parent.mkdir(parents=True, exist_ok=True)
         Path(name[1]).write_text(content + "\n")
     if block["language"] == "console":
-        return _console(content, scripts)
+        return _console(content)
     return _python(content, block["line"], page, module) if block["language"] == "python" else ""
 
 
@@ -83,7 +82,7 @@ def _python(content: str, line: int, page: str, module: ModuleType) -> str:
     return printed.getvalue()
 
 
-def _console(content: str, scripts: str) -> str:
+def _console(content: str) -> str:
     """Run each ``$ command`` and return the block as a terminal would show it."""
     shown: list[str] = []
     code = 0
@@ -92,18 +91,18 @@ def _console(content: str, scripts: str) -> str:
             shown.append(f"exit code {code}, and the page does not show it with `$ echo $?`")
             raise SystemExit("\n".join(shown))
         if command is not None:
-            code, output = _shell(command.replace(_PAGES_SERVER, _server.address), code, scripts)
+            code, output = _shell(command.replace(_PAGES_SERVER, _server.address), code)
             shown += ["$ " + command, *output.replace(_server.address, _PAGES_SERVER).splitlines()]
     return "\n".join(shown)
 
 
-def _shell(command: str, last: int, scripts: str) -> tuple[int, str]:
+def _shell(command: str, last: int) -> tuple[int, str]:
     if command.endswith("&"):
         return 0, _server.start(command)
     script = f"(exit {last})\n{command}"
     done = subprocess.run(
         ["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}, text=True, check=False,
+        text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
 

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,12 +20,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = Path(__file__).with_name("play.py")
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+PAGES = sorted([*ROOT.glob("[!.]*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*)[^`]*")
 _NOT_RUN = re.compile(r"\s*<!-- not run:(?P<reason>.*)-->\s*")
@@ -117,11 +118,10 @@ def play(page: Path, played: list[Block], directory: Path, warm: Warm) -> list[s
         folder.mkdir()
     content = [{"language": b.language, "line": b.line + 2, "content": b.content} for b in played]
     (scratch / "blocks.json").write_text(json.dumps(content))
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    done = subprocess.run(
-        [sys.executable, PLAY, page, scratch / "blocks.json", scratch / "outputs.json", warm.scripts],
-        cwd=work, env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False,
+    path = os.pathsep.join([str(warm.scripts), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    done = warm.run(
+        PLAY, page, scratch / "blocks.json", scratch / "outputs.json", cwd=work, timeout=150, fresh=True,
+        env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
     )  # fmt: skip
     assert done.returncode == 0, f"{page}:\n{done.stdout}{done.stderr}"
     return json.loads((scratch / "outputs.json").read_text())
@@ -210,13 +210,13 @@ $ echo $?
 """
 
 
-@pytest.mark.parametrize("page", EXECUTED, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", EXECUTED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_block_that_is_left_out_says_why(page: Path) -> None:
     unexplained = [b.line + 1 for b in blocks(page.read_text(encoding="utf-8")) if b.not_run == ""]
     assert unexplained == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
     broken = [target for target in links(page.read_text(encoding="utf-8")) if not _leads_somewhere(page, target)]
     assert broken == []

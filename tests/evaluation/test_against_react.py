@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from micro_agent.run.finishing import QUESTION
 from micro_agent.testing import ModelServer, Received, Reply, call, text
+from tests.warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = """\
@@ -61,16 +61,13 @@ def said(request: Received) -> Reply:
     )
 
 
-def measured(folder: Path, server: ModelServer, *more: str) -> subprocess.CompletedProcess[str]:
+def measured(warm: Warm, folder: Path, server: ModelServer, *more: str) -> "subprocess.CompletedProcess[str]":
     tasks = folder / "tasks.yaml"
     tasks.write_text(TASKS)
-    command = [
-        sys.executable, "-m", "benchmarks.against_react", "--provider", "openai", "--model", "scripted",
-        "--base-url", server.openai_url, "--tasks", str(tasks), "--out", str(folder / "out"), *more,
-    ]  # fmt: skip
-    return subprocess.run(
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "none"}, text=True,
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+    return warm.run(
+        "-m", "benchmarks.against_react", "--provider", "openai", "--model", "scripted", "--base-url",
+        server.openai_url, "--tasks", tasks, "--out", folder / "out", *more, cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "none"},
     )  # fmt: skip
 
 
@@ -86,9 +83,9 @@ def results(folder: Path, arm: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[1:]]
 
 
-def test_each_arm_is_asked_the_same_and_counted_right(tmp_path: Path) -> None:
+def test_each_arm_is_asked_the_same_and_counted_right(tmp_path: Path, warm: Warm) -> None:
     with ModelServer(said) as server:
-        done = measured(tmp_path, server)
+        done = measured(warm, tmp_path, server)
         requests = [who(request) for request in server.chats]
         sent = {who(request): request.body for request in server.chats}
     assert done.returncode == 0, done.stderr
@@ -123,34 +120,34 @@ def test_each_arm_is_asked_the_same_and_counted_right(tmp_path: Path) -> None:
     assert first_of_each == ["micro-agent", "react", "react-v2"]
 
 
-def test_each_interval_is_named_by_how_it_was_made(tmp_path: Path) -> None:
+def test_each_interval_is_named_by_how_it_was_made(tmp_path: Path, warm: Warm) -> None:
     with ModelServer(said) as server:
-        done = measured(tmp_path, server, "--epochs", "2")
+        done = measured(warm, tmp_path, server, "--epochs", "2")
     assert done.returncode == 0, done.stderr
     assert "Paired by task (dspy.ReAct): interval, Student's t on the tasks' differences" in done.stdout
     assert "Paired by task (dspy.ReActV2): interval, score interval for paired rates" in done.stdout
     assert [result["seed"] for result in results(tmp_path, "react")] == [0, 0, 0, 1, 1, 1]
 
 
-def test_it_goes_on_with_what_is_missing_and_with_nothing_else(tmp_path: Path) -> None:
+def test_it_goes_on_with_what_is_missing_and_with_nothing_else(tmp_path: Path, warm: Warm) -> None:
     with ModelServer(said) as server:
-        assert measured(tmp_path, server).returncode == 0
+        assert measured(warm, tmp_path, server).returncode == 0
         file = tmp_path / "out" / "react.jsonl"
         file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")
         before = len(server.chats)
-        again = measured(tmp_path, server)
+        again = measured(warm, tmp_path, server)
         assert again.returncode == 0
         assert {who(request) for request in server.chats[before:]} == {"react"}
         assert rows(again.stdout)["dspy.ReAct"][0].endswith("(2 of 3)")
-        other = measured(tmp_path, server, "--max-steps", "3")
+        other = measured(warm, tmp_path, server, "--max-steps", "3")
     assert other.returncode == 2
     assert "was begun with other tasks, another model or other settings" in other.stderr
 
 
-def test_a_server_that_is_not_there_is_no_result(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_no_result(tmp_path: Path, warm: Warm) -> None:
     with ModelServer() as server:
         pass
-    done = measured(tmp_path, server, "--n", "1")
+    done = measured(warm, tmp_path, server, "--n", "1")
     assert done.returncode == 1
     assert "no run reached a model" in done.stderr
     assert "--out" in done.stderr.splitlines()[-1]
@@ -158,9 +155,9 @@ def test_a_server_that_is_not_there_is_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["--n", "9"], ["--max-steps", "0"]])
-def test_what_cannot_be_asked_is_said_before_anything_is(words: list[str], tmp_path: Path) -> None:
+def test_what_cannot_be_asked_is_said_before_anything_is(words: list[str], tmp_path: Path, warm: Warm) -> None:
     with ModelServer(said) as server:
-        done = measured(tmp_path, server, *words)
+        done = measured(warm, tmp_path, server, *words)
         assert server.chats == []
     assert done.returncode == 2
     assert done.stderr.startswith("against_react: ")

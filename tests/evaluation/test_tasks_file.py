@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from datetime import date, time
 from fractions import Fraction
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 from zoneinfo import available_timezones
 
-import pytest
 import yaml
 
 from micro_agent.evaluation.result import Rubric
@@ -17,6 +17,7 @@ from micro_agent.evaluation.task import EXPECTATIONS, ExpectedNumber, Task
 from micro_agent.rules.answer_values import holds_number
 from micro_agent.tools import load_tools
 from micro_agent.tools.clock import now
+from tests.each import each
 
 EVALS = Path(__file__).resolve().parents[2] / "evals"
 _spec = spec_from_file_location("tasks_solutions", Path(__file__).with_name("tasks_solutions.py"))
@@ -91,25 +92,21 @@ def test_a_tool_whose_value_is_expected_is_itself_expected() -> None:
     assert [task.id for task in TASKS if not set(task.expect_observed or []) <= set(task.expect_tools or [])] == []
 
 
-def zones_named(question: str) -> list[str]:
-    """The time zones that a question names: UTC, the local one, IANA names and their cities."""
+@cache
+def zones() -> re.Pattern[str]:
+    """The names of time zones: UTC, the local one, IANA's and their cities."""
     cities = {name.rpartition("/")[2].replace("_", " ") for name in available_timezones() if "/" in name}
     words = {
-        *available_timezones(),
-        *(city for city in cities if len(city) > 3),
-        "UTC",
-        "GMT",
-        "local clock",
-        "local date",
-    }
-    return sorted(word for word in words if re.search(rf"\b{re.escape(word)}\b", question))
+        *available_timezones(), *(city for city in cities if len(city) > 3), "UTC", "GMT", "local clock", "local date",
+    }  # fmt: skip
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if "now" in (task.expect_tools or [])], ids=named)
+@each("task", [task for task in TASKS if "now" in (task.expect_tools or [])], ids=named)
 def test_a_question_that_names_a_time_zone_expects_the_clock_to_be_asked_for_it(task: Task) -> None:
     """`timezone` is the only argument of a built-in tool that a question can name; none takes a unit."""
     calls = (task.expect_args or {}).get("now", [])
-    assert (calls != []) == (zones_named(task.question) != [])
+    assert (calls != []) == bool(zones().search(task.question))
     for zone in (
         zone
         for args in calls
@@ -133,13 +130,13 @@ def test_what_each_group_expects() -> None:
     assert [task.id for task in tagged("unanswerable") if task.expect_regex is None] == []
 
 
-@pytest.mark.parametrize("task", [*tagged("arithmetic"), *tagged("word-problem")], ids=named)
+@each("task", [*tagged("arithmetic"), *tagged("word-problem")], ids=named)
 def test_a_calculation_expects_a_number_and_its_steps_are_those_of_its_name(task: Task) -> None:
     assert task.expect_number is not None
     assert STEPS[task.id.split("-")[1]] in task.tags
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.expect_number is not None], ids=named)
+@each("task", [task for task in TASKS if task.expect_number is not None], ids=named)
 def test_the_expected_number_is_the_computed_one(task: Task) -> None:
     expected = task.expect_number
     assert expected is not None
@@ -153,7 +150,7 @@ def test_the_expected_number_is_the_computed_one(task: Task) -> None:
         assert computed not in (given + Fraction(repr(expected.tolerance)), given - Fraction(repr(expected.tolerance)))
 
 
-@pytest.mark.parametrize("task", tagged("datetime", "fixed"), ids=named)
+@each("task", tagged("datetime", "fixed"), ids=named)
 def test_the_expected_day_date_or_time_is_the_computed_one(task: Task) -> None:
     value = solutions.SOLUTIONS[task.id]()
     if isinstance(value, date | time):
@@ -175,7 +172,7 @@ def test_the_day_before_in_caracas() -> None:
     assert solutions.local_weekday("2024-01-02T08:00", "Asia/Tokyo", "America/Caracas") == "Monday"
 
 
-@pytest.mark.parametrize("task", with_regex(), ids=named)
+@each("task", with_regex(), ids=named)
 def test_an_expression_takes_right_phrasings_and_refuses_wrong_ones(task: Task) -> None:
     assert task.expect_regex is not None
     solved = solutions.SOLUTIONS.get(task.id)
@@ -186,7 +183,7 @@ def test_an_expression_takes_right_phrasings_and_refuses_wrong_ones(task: Task) 
     assert [text for text in wrong if re.search(task.expect_regex, text)] == []
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.id not in REPEATS_THE_QUESTION], ids=named)
+@each("task", [task for task in TASKS if task.id not in REPEATS_THE_QUESTION], ids=named)
 def test_the_question_repeated_is_no_answer(task: Task) -> None:
     """Where the answer is text or a number; that a tool was used is not seen in the text."""
     checks = [text.lower() in task.question.lower() for text in task.expect_contains or []]
@@ -197,7 +194,7 @@ def test_the_question_repeated_is_no_answer(task: Task) -> None:
     assert not checks or not all(checks)
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.expect_number is not None], ids=named)
+@each("task", [task for task in TASKS if task.expect_number is not None], ids=named)
 def test_the_computed_number_as_people_write_it_is_an_answer(task: Task) -> None:
     assert task.expect_number is not None
     computed = solutions.SOLUTIONS[task.id]()

@@ -51,15 +51,21 @@ class Ending:
 
 
 def played(rows: list[dict[str, Any]], mode: Mode) -> Iterator[Ending]:
-    """The runs in which a model says these texts."""
-    for row in rows:
-        script = _Model(row, mode)
-        with ModelServer(script, models=["m"]) as server:
-            url = server.openai_url if mode == "native" else server.url
-            lm = configure_lm("openai" if mode == "native" else "ollama", "m", url, "none", settings=Settings())
+    """The runs in which a model says these texts, one after the other of the same server."""
+    model: _Model | None = None
+
+    def says(request: Received) -> Reply:
+        assert model is not None
+        return model(request)
+
+    with ModelServer(says, models=["m"]) as server:
+        url = server.openai_url if mode == "native" else server.url
+        lm = configure_lm("openai" if mode == "native" else "ollama", "m", url, "none", settings=Settings())
+        for row in rows:
+            model, before = _Model(row, mode), len(server.chats)
             agent = MicroAgent(list(map(_tool, row["tools"])), lm, mode, RULES, demos=[], settings=Settings())
             run = agent.ask(row["question"])
-            yield Ending(row, run, len(server.chats))
+            yield Ending(row, run, len(server.chats) - before)
 
 
 class _Model:

@@ -8,6 +8,7 @@ import pytest
 from dspy import ensure_signature
 from pydantic import BaseModel, ValidationError, create_model
 
+from tests.each import each
 from tests.finishing.signatures import CASES, Case
 
 
@@ -18,7 +19,7 @@ def outputs(case: Case) -> type[BaseModel]:
     return create_model("Outputs", **fields)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each("case", CASES, ids=lambda case: case.id)
 def test_right_outputs_fit_and_wrong_ones_do_not(case: Case) -> None:
     read = outputs(case).model_validate_json(json.dumps(case.clean), strict=True)
     assert {name: getattr(read, name) for name in case.values} == case.values
@@ -26,7 +27,7 @@ def test_right_outputs_fit_and_wrong_ones_do_not(case: Case) -> None:
         outputs(case).model_validate_json(json.dumps(case.wrong))
 
 
-@pytest.mark.parametrize("text", [text for case in CASES for text in case.malformed])
+@each("text", [text for case in CASES for text in case.malformed])
 def test_malformed_outputs_are_not_json(text: str) -> None:
     with pytest.raises(ValueError, match="line"):
         json.loads(text)

@@ -1,11 +1,9 @@
 """An eval that was killed half way and resumed: the file of one that was not, and no finished task asked twice."""
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import read_results
 from micro_agent.evaluation.summary import summarize
 from micro_agent.testing import ModelServer, Received, Reply, call, text
+from tests.warm import Process, Warm, empty_environment
 
 TASKS = 12
 
@@ -31,18 +30,16 @@ def number_of(request: Received) -> int:
     return int(re.findall(r"\d+", question)[0])
 
 
-def start(folder: Path, *options: str) -> "subprocess.Popen[bytes]":
+def start(warm: Warm, folder: Path, *options: str) -> Process:
     folder.mkdir(exist_ok=True)
     tasks = [
         {"id": f"t{n}", "question": f"What is {n} + 100?", "expect_number": n + 100, "tags": [f"group{n % 3}"]}
         for n in range(TASKS)
     ]  # fmt: skip
     (folder / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
-    kept = {"MICRO_AGENT_FINISH": "text", "RESAMPLES": "0"}
-    kept |= {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "micro_agent", "eval", "run", *options], cwd=folder, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"], "HOME": str(folder), **kept},
+    return warm.start(
+        "-m", "micro_agent", "eval", "run", *options, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**empty_environment(folder), "MICRO_AGENT_FINISH": "text", "RESAMPLES": "0"},
     )  # fmt: skip
 
 
@@ -64,8 +61,8 @@ def figures(path: Path) -> dict[str, Any]:
     return summarize(*read_results(path)).model_dump(exclude={"avg_latency_sec"})
 
 
-def test_killed_half_way_and_resumed(tmp_path: Path):
-    children: list[subprocess.Popen[bytes]] = []
+def test_killed_half_way_and_resumed(tmp_path: Path, warm: Warm):
+    children: list[Process] = []
     killed, whole = tmp_path / "killed", tmp_path / "whole"
 
     def murderous(request: Received) -> Reply:
@@ -75,7 +72,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path):
         return model(request)
 
     with ModelServer(murderous) as server:
-        with start(killed, *options(server)) as child:
+        with start(warm, killed, *options(server)) as child:
             children.append(child)
             child.communicate()
         assert child.returncode == -signal.SIGKILL
@@ -84,7 +81,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path):
         with (killed / "r.jsonl").open("ab") as file:
             file.write(b'{"kind":"result","task":{"id":"t5"')
         asked = len(server.chats)
-        with start(killed, "--resume", "r.jsonl", "--json") as child:
+        with start(warm, killed, "--resume", "r.jsonl", "--json") as child:
             children.append(child)
             out, err = child.communicate()
         assert child.returncode == 0, err
@@ -92,7 +89,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path):
         again = {(f"t{number_of(chat)}", (chat.body or {})["seed"]) for chat in server.chats[asked:]}
         assert again == {(f"t{n}", epoch) for n in range(TASKS) for epoch in range(2)} - half
     with ModelServer(model) as server:
-        with start(whole, *options(server)) as child:
+        with start(warm, whole, *options(server)) as child:
             child.communicate()
         assert child.returncode == 0
     header, results = read_results(killed / "r.jsonl")

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 
 from micro_agent.testing import ModelServer, Received, Reply
 from micro_agent.traces import TraceStore
+from tests.warm import Process, Warm
 
 pytestmark = pytest.mark.usefixtures("prose_is_final")
 
@@ -23,15 +22,15 @@ killed: Any = module_from_spec(_spec)
 _spec.loader.exec_module(killed)
 
 
-def live(url: str, folder: Path, die: str = "") -> int:
-    """The exit status of a child that runs until it is killed."""
-    return subprocess.run([sys.executable, "-B", str(CHILD), url, str(folder), die], check=False).returncode
+def live(warm: Warm, url: str, folder: Path, die: str = "") -> Process:
+    """A child that runs until it is killed."""
+    return warm.start(CHILD, url, folder, die)
 
 
 @pytest.mark.parametrize("place", ["before a", "after a", "step a", "before b", "after b", "step b"])
-def test_killed_around_a_tool(place: str, tmp_path: Path) -> None:
+def test_killed_around_a_tool(place: str, tmp_path: Path, warm: Warm) -> None:
     with ModelServer(killed.model) as server:
-        assert live(server.openai_url, tmp_path, place) == -signal.SIGKILL
+        assert live(warm, server.openai_url, tmp_path, place).wait() == -signal.SIGKILL
         run = killed.check(server.openai_url, tmp_path)
     when, letter = place.split()
     interrupted = [letter] if when in ("before", "after") else []
@@ -39,8 +38,8 @@ def test_killed_around_a_tool(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_killed_while_the_model_is_asked(number: int, tmp_path: Path) -> None:
-    child: list[subprocess.Popen[bytes]] = []
+def test_killed_while_the_model_is_asked(number: int, tmp_path: Path, warm: Warm) -> None:
+    child: list[Process] = []
 
     def model(request: Received) -> Reply:
         if len(server.chats) == number and child[0].poll() is None:
@@ -49,7 +48,7 @@ def test_killed_while_the_model_is_asked(number: int, tmp_path: Path) -> None:
         return killed.model(request)
 
     with ModelServer(model) as server:
-        child.append(subprocess.Popen([sys.executable, "-B", str(CHILD), server.openai_url, str(tmp_path)]))
+        child.append(live(warm, server.openai_url, tmp_path))
         assert child[0].wait() == -signal.SIGKILL
         run = killed.check(server.openai_url, tmp_path)
         assert len(server.chats) == 4
@@ -73,13 +72,12 @@ def test_a_run_that_ended_and_was_killed_before_its_journal_was_removed(tmp_path
     assert again == run
 
 
-def test_a_run_can_be_resumed_by_a_process_of_its_own(tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_by_a_process_of_its_own(tmp_path: Path, warm: Warm) -> None:
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; import killed; "
         "run = killed.check(sys.argv[2], Path(sys.argv[3])); print(run.status)"
     )
     with ModelServer(killed.model) as server:
-        assert live(server.openai_url, tmp_path, "after b") == -signal.SIGKILL
-        child = [sys.executable, "-c", script, str(CHILD.parent), server.openai_url, str(tmp_path)]
-        done = subprocess.run(child, capture_output=True, text=True, check=True)
-    assert done.stdout == "completed\n"
+        assert live(warm, server.openai_url, tmp_path, "after b").wait() == -signal.SIGKILL
+        done = warm.run("-c", script, CHILD.parent, server.openai_url, tmp_path)
+    assert done.stdout == "completed\n", done.stderr

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from micro_agent.replay import verify
 from micro_agent.run import MAKE_ASKED
 from micro_agent.testing import ModelServer, Received, Reply, text
 from micro_agent.traces import TraceStore
+from tests.warm import Process, Warm
 
 CHILD = Path(__file__).with_name("killed.py")
 _spec = spec_from_file_location("killed", CHILD)
@@ -25,10 +24,6 @@ _spec.loader.exec_module(killed)
 INSIDE = text(f"I write it: {json.dumps({'tool': {'name': 'write', 'args': {'path': 'a'}}})} So be it.")
 
 
-def live(url: str, folder: Path, at: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-B", str(CHILD), url, str(folder), at])
-
-
 def effects(folder: Path) -> list[str]:
     path = folder / "effects"
     return path.read_text(encoding="utf-8").split() if path.exists() else []
@@ -36,8 +31,8 @@ def effects(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("at", [MAKE_ASKED, "write", "the question"])
 @pytest.mark.parametrize("make", [True, False])
-def test_killed_around_the_question(at: str, make: bool, tmp_path: Path) -> None:
-    child: list[subprocess.Popen[bytes]] = []
+def test_killed_around_the_question(at: str, make: bool, tmp_path: Path, warm: Warm) -> None:
+    child: list[Process] = []
 
     def model(request: Received) -> Reply:
         if request.asks_to_make:
@@ -48,7 +43,7 @@ def test_killed_around_the_question(at: str, make: bool, tmp_path: Path) -> None
         return INSIDE if len(server.chats) == 1 else text("Well.")
 
     with ModelServer(model) as server:
-        child.append(live(server.openai_url, tmp_path, at))
+        child.append(warm.start(CHILD, server.openai_url, tmp_path, at))
         code = child[0].wait()
         if at == "write" and not make:
             assert (code, effects(tmp_path)) == (0, [])

@@ -28,6 +28,7 @@ from micro_agent.models.failures import (
     retryable,
 )
 from micro_agent.models.refusals import coded, said
+from tests.each import each
 
 URL = "http://127.0.0.1:8080/v1/chat/completions"
 
@@ -68,7 +69,7 @@ def test_codes_stand_before_the_words() -> None:
     assert coded('{"error": {"message": "a", "code": 3}}') == "a"
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body", "kind", "code", "retry"),
     [
         (401, quoted("bad"), dspy.LMAuthError, "AUTH", False),
@@ -105,7 +106,7 @@ def test_status_and_words_make_the_error(
     assert URL in failure.message
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens.",
@@ -123,7 +124,7 @@ def test_status_and_words_make_the_error(
         "exceed_context_size_error",
     ],
 )
-@pytest.mark.parametrize("status", [400, 413, 500])
+@each("status", [400, 413, 500])
 def test_a_context_that_is_too_short_is_recognised_by_words(words: str, status: int) -> None:
     error = refusal(status, quoted(words))
     assert type(error) is dspy.ContextWindowExceededError

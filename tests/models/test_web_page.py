@@ -18,6 +18,7 @@ from micro_agent.models.openai import OpenAIEngine
 from micro_agent.models.reply import body_of
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.testing import ModelServer, raw, text
+from tests.each import each
 
 REQUEST = lm15.Request(model="m", messages=(lm15.Message.user("hi"),))
 PAGE = b"""\r\n<!DOCTYPE html>
@@ -57,10 +58,10 @@ def aask(provider: str, server: ModelServer, on_text: Callable[[str], None] | No
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("ask", [ask, aask])
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("content_type", TYPES)
+@each("ask", [ask, aask])
+@each("provider", PROVIDERS)
+@each("stream", [False, True])
+@each("content_type", TYPES)
 def test_a_page_is_named_with_its_title(ask: Any, provider: str, stream: bool, content_type: str) -> None:
     said: list[str] = []
     with ModelServer([raw(PAGE, content_type=content_type)]) as server, pytest.raises(dspy.LMServerError) as caught:
@@ -76,7 +77,7 @@ def test_a_page_is_named_with_its_title(ask: Any, provider: str, stream: bool, c
     assert not refuses_schema(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "told"),
     [
         (b"<html>", "answered 200 with an HTML page and no JSON"),
@@ -89,8 +90,8 @@ def test_a_page_is_named_with_its_title(ask: Any, provider: str, stream: bool, c
         (b"<html><title>sk-abcdefghijk</title>", "an HTML page, '***', and"),
     ],
 )
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("content_type", TYPES[1:])
+@each("provider", PROVIDERS)
+@each("content_type", TYPES[1:])
 def test_pages_of_every_kind(page: bytes, told: str, provider: str, content_type: str) -> None:
     for on_text in (None, print):
         with (

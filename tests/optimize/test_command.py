@@ -4,9 +4,8 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from micro_agent.cli import app
 from micro_agent.errors import ConfigurationError, DemosError
 from micro_agent.evaluation.results import read_results
 from micro_agent.testing import ModelServer, Received, Reply
+from tests.warm import Warm
 
 pytestmark = pytest.mark.usefixtures("prose_is_final")
 
@@ -135,14 +135,7 @@ def test_no_other_provider_steps_in(shop: Any, monkeypatch: pytest.MonkeyPatch) 
     assert not Path("opt").exists()
 
 
-def start(server: ModelServer, *more: str) -> "subprocess.Popen[bytes]":
-    """The command as a process of its own."""
-    return subprocess.Popen[bytes](
-        [sys.executable, "-m", "micro_agent", *asked_of(server, *more)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def test_killed_and_resumed_it_asks_for_no_more_than_was_lost(shop: Any) -> None:
+def test_killed_and_resumed_it_asks_for_no_more_than_was_lost(shop: Any, warm: Warm) -> None:
     whole = shop.server(shop.helped)
     assert invoke(*asked_of(whole, "--save", "whole/demos.json")).exit_code == 0
     kills = {5: signal.SIGKILL, 20: signal.SIGKILL}
@@ -157,9 +150,8 @@ def test_killed_and_resumed_it_asks_for_no_more_than_was_lost(shop: Any) -> None
 
     server = shop.server(play)
     for more in ([], ["--resume"]):
-        process = start(server, *more)
-        process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL
+        process = warm.start("-m", "micro_agent", *asked_of(server, *more), stdout=DEVNULL, stderr=DEVNULL)
+        assert process.wait(60) == -signal.SIGKILL
     done = invoke(*asked_of(server, "--resume"))
     assert done.exit_code == 0, done.stderr
     assert len(server.chats) == len(whole.chats) + sum(lost)

@@ -4,8 +4,6 @@
 import asyncio
 import copy
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pytest
 from micro_agent import Limits, MicroAgent, configure_lm
 from micro_agent.testing import ModelServer, ScriptedLM, call, text
 from micro_agent.traces import TraceStore
+from tests.warm import Warm
 
 KEY = "sk-canary-4711-abcdef"
 
@@ -114,14 +113,13 @@ def test_an_agent_inside_of_a_program_is_saved_without_its_key(tmp_path: Path) -
         assert loaded(question="1+2?").answer == "It is 3."
 
 
-def test_a_program_is_loaded_in_another_process(tmp_path: Path) -> None:
+def test_a_program_is_loaded_in_another_process(tmp_path: Path, warm: Warm) -> None:
     with served() as server:
         agent = MicroAgent([local_add()], of_configure_lm(server, "ollama"))
         agent.save(tmp_path / "program", save_program=True)
         code = "import dspy, sys; print(dspy.load(sys.argv[1], allow_pickle=True)(question='1+2?').answer)"
-        command = [sys.executable, "-c", code, str(tmp_path / "program")]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-        assert done.stdout.split("\n")[0] == "It is 3."
+        done = warm.run("-c", code, tmp_path / "program", fresh=True)
+        assert done.stdout.split("\n")[0] == "It is 3.", done.stderr
 
 
 def local_add() -> Any:

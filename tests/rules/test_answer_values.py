@@ -2,18 +2,18 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from micro_agent.rules.answer_values import holds_moment, holds_number, holds_weekday
+from tests.each import each
 
 MOMENT = datetime(2026, 11, 21, 21, 40, 33, tzinfo=UTC)
 EARLY = datetime(2026, 6, 2, 0, 5, tzinfo=UTC)
 ON_THE_HOUR = datetime(2026, 9, 9, 9, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "answer"),
     [
         (16, "The result is 16."),
@@ -78,7 +78,7 @@ def test_a_number_is_found_however_it_is_written(value: float, answer: str) -> N
     assert holds_number(answer, value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "answer"),
     [
         (16, ""),
@@ -139,7 +139,7 @@ def test_any_text_can_be_searched(answer: str, value: float) -> None:
     assert holds_number(answer, value) in (True, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("moment", "answer"),
     [
         (MOMENT, "2026-11-21"),
@@ -171,7 +171,7 @@ def test_a_moment_is_found_by_its_date_or_its_minute(moment: datetime, answer: s
     assert holds_moment(answer, moment)
 
 
-@pytest.mark.parametrize(
+@each(
     ("moment", "answer"),
     [
         (MOMENT, ""),

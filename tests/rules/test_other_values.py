@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from micro_agent.rules import Amend, BeforeFinish, Violation
 from micro_agent.rules.other_values import other_value
 from micro_agent.rules.required_tools import check
 from micro_agent.run import POLICY_VIOLATION, Run, Step
+from tests.each import each
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in Path(__file__).with_name("other_values.jsonl").read_text(encoding="utf-8").splitlines()
@@ -26,7 +25,7 @@ def finish(answer: str, *steps: Step) -> object:
     return check(Run(question=QUESTION, steps=list(steps)), event)
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if not row["wrong"]], ids=lambda row: row["question"][:40])
+@each("row", [row for row in ROWS if not row["wrong"]], ids=lambda row: row["question"][:40])
 def test_no_right_answer_is_asked_about(row: dict[str, Any]) -> None:
     assert other_value(row["question"], row["answer"], row["values"]) is None
 

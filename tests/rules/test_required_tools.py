@@ -16,6 +16,7 @@ from micro_agent.rules.verdict import Amend, BeforeFinish, BeforePlan, Verdict, 
 from micro_agent.rules.words import words
 from micro_agent.run import POLICY_VIOLATION, VALIDATION_ERROR, Run, Step
 from micro_agent.testing import ScriptedLM, call, text
+from tests.each import each
 
 QUESTIONS = Path(__file__).with_name("required_tools_questions.jsonl")
 UNSEEN = [Path(__file__).with_name(f"required_tools_{name}.jsonl") for name in ("unseen", "judge", "sealed", "fresh")]
@@ -148,7 +149,7 @@ def test_a_file_that_is_none_is_refused_with_its_path(tmp_path: Path, content: s
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "2*(3+5)",
@@ -202,7 +203,7 @@ def test_arithmetic_needs_the_calculator_only(question: str) -> None:
     assert implied(question) == {"calculator"}
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "What time is it?",
@@ -228,7 +229,7 @@ def test_the_clock_needs_now_only(question: str) -> None:
     assert implied(question) == {"now"}
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "What time will it be in 45 minutes?",
@@ -249,7 +250,7 @@ def test_a_sum_from_now_needs_both(question: str) -> None:
     assert implied(question) == BOTH
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "",

@@ -13,6 +13,7 @@ from micro_agent.run.images import Image
 from micro_agent.sampling.grounding import Ungrounded, ungrounded, ungrounded_numbers
 from micro_agent.tools.calculator import calculator
 from micro_agent.tools.clock import now
+from tests.each import each
 
 
 def free(*_: object, **__: object) -> None:
@@ -41,7 +42,7 @@ def test_an_argument_with_a_word_that_nobody_said_is_told_with_its_path() -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "right", "wrong"),
     [
         ("How old is Dubemo?", "dubemo", "Dubem"),
@@ -95,7 +96,7 @@ def test_a_text_that_the_tool_wants_written_is_not_told_word_for_word(value: str
 # ------------------------------------------------------------------ numbers
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "right", "wrong"),
     [
         ("Add 37 and 18.", 37, 307),

@@ -1,8 +1,6 @@
 """Replies that are not in force are on record: a kill loses nothing, nothing is done twice, a replay chooses again."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, 
 from micro_agent.traces import TraceStore
 from tests.sampling import killed
 from tests.sampling.playing import Letters, Says, broken, not_rome, weather
+from tests.warm import Process, Warm
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = pytest.mark.parametrize("samples", [1, 5])
@@ -117,8 +116,10 @@ def test_what_is_folded_used_as_much_as_the_run(samples: int, tmp_path: Path) ->
 
 @SAMPLES
 @pytest.mark.parametrize("at", [2, 3, 6, 7])
-def test_a_process_that_is_killed_while_it_waits_for_another_sample(samples: int, at: int, tmp_path: Path) -> None:
-    child: list[subprocess.Popen[bytes]] = []
+def test_a_process_that_is_killed_while_it_waits_for_another_sample(
+    samples: int, at: int, tmp_path: Path, warm: Warm
+) -> None:
+    child: list[Process] = []
 
     def kill(number: int) -> None:
         if number == at:
@@ -126,8 +127,7 @@ def test_a_process_that_is_killed_while_it_waits_for_another_sample(samples: int
             child[0].wait()
 
     with model(samples, kill) as server:
-        asked = [sys.executable, "-B", "-m", "tests.sampling.killed", server.openai_url, str(tmp_path), str(samples)]
-        child.append(subprocess.Popen(asked, cwd=ROOT))
+        child.append(warm.start("-m", "tests.sampling.killed", server.openai_url, tmp_path, str(samples), cwd=ROOT))
         assert child[0].wait() == -9
         agent = killed.agent_of(server.openai_url, tmp_path, samples)
         (left,) = store_in(tmp_path).open_runs()

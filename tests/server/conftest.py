@@ -81,7 +81,9 @@ def start(store: TraceStore) -> Iterator[Start]:
             app = create_app(pool=pool, store=runs, settings=chosen, backend=backend)
             port = stack.enter_context(_Served(app, pool, chosen))
             headers = {"Authorization": f"Bearer {TOKEN}"} if settings.get("api_token") else {}
-            client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=30)
+            client = httpx.Client(
+                base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=30, verify=False
+            )
             return Serving(app, pool, runs, stack.enter_context(client), port, deleted, lm)
 
         yield start

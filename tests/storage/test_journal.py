@@ -19,6 +19,7 @@ from micro_agent.storage.decisions import Decision
 from micro_agent.storage.journal import Journal
 from micro_agent.storage.locks import hold
 from micro_agent.traces import TraceStore
+from tests.warm import Warm
 
 QUESTION: dict[str, Any] = {"tool": "send", "args": {}, "call": 0, "call_id": "a"}
 QUESTION["sha256"] = digest_of(QUESTION)
@@ -149,10 +150,9 @@ def test_secrets_are_in_no_file_and_back_in_the_resumed_run(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("last", range(1, EVENTS + 1))
-def test_a_kill_between_two_events_loses_none(store: TraceStore, last: int) -> None:
-    child = python(SCENARIO, store.directory, store.state_dir, str(last))
-    child.communicate()
-    assert child.returncode == -signal.SIGKILL
+def test_a_kill_between_two_events_loses_none(store: TraceStore, last: int, warm: Warm) -> None:
+    child = warm.start("-c", SCENARIO, store.directory, store.state_dir, str(last))
+    assert child.wait() == -signal.SIGKILL
     (open_run,) = store.open_runs()
     assert not open_run.busy
     journal = store.resume("0" * 32)

@@ -14,6 +14,7 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.testing.damage import CLASSES, LOSES, checked, damaged
 from micro_agent.testing.damage.dialect import FORMS
 from micro_agent.testing.damage.spelling import Spelling
+from tests.each import each
 
 SEEDS = range(120)
 CALL: tuple[str, dict[str, Any]] = ("find_books", {"query": "sea *", "limit": 2, "new": True, "tags": ["a"]})
@@ -94,7 +95,7 @@ IN_JSON = {
 }
 
 
-@pytest.mark.parametrize("name", IN_NATIVE)
+@each("name", IN_NATIVE)
 def test_what_it_does_to_a_native_call(name: str):
     assert IN_NATIVE[name] in texts(name, NATIVE, native=True)
 
@@ -125,7 +126,7 @@ APPLY_TO_PROSE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each("name", CLASSES)
 def test_what_applies_to_an_answer(name: str):
     assert bool(outcomes(name, ANSWER, native=True)) == (name in APPLY_TO_PROSE)
     assert bool(outcomes(name, TALK, native=False)) == (name in APPLY_TO_PROSE)
@@ -133,7 +134,7 @@ def test_what_applies_to_an_answer(name: str):
     assert bool(outcomes(name, FINAL, native=False)) == (name in APPLY_TO_PROSE | of_objects)
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each("name", CLASSES)
 def test_it_is_the_same_for_the_same_seed_and_never_nothing(name: str):
     for reply, native in ((NATIVE, True), (OBJECT, False), (ANSWER, True), (EMPTY_ARGS, True), (TWO, True)):
         for seed in SEEDS:

@@ -1,8 +1,6 @@
 """`make demo`: what a scripted weak model says, through the real loop, and the replay of that run."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,13 +8,12 @@ from rich.cells import cell_len
 
 from micro_agent.testing import demo, text
 from micro_agent.traces import TraceStore, read_records
+from tests.warm import Warm
 
 
-def test_each_slip_of_the_scripted_model_is_shown_with_what_was_done_about_it(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "micro_agent.testing.demo"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
-        env={**os.environ, "HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"}, text=True, timeout=60, check=False,
-    )  # fmt: skip
+def test_each_slip_of_the_scripted_model_is_shown_with_what_was_done_about_it(tmp_path: Path, warm: Warm) -> None:
+    env = {**os.environ, "HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"}
+    done = warm.run("-m", "micro_agent.testing.demo", cwd=tmp_path, env=env)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert "no model is asked" in lines[0]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from micro_agent.tools import Tool, check
 from micro_agent.tools.arguments import Accepted, Faults, refusal
+from tests.each import each
 
 
 def made(properties: dict[str, Any], more: dict[str, Any] | None = None) -> Tool:
@@ -58,7 +59,7 @@ def test_right_arguments_come_back_untouched(args: dict[str, Any]) -> None:
     assert check(WEATHER, args) == Accepted(before)
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "mended", "kinds"),
     [
         ('{"city": "Oslo"}', {"city": "Oslo"}, "json_string"),
@@ -101,7 +102,7 @@ def test_a_coercion_says_where_and_what() -> None:
     assert accepted.coercions == [{"path": "stops[0].lat", "from": "1.5", "to": 1.5, "kind": "number_string"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "path", "message"),
     [
         ({}, "city", "missing required argument 'city'"),

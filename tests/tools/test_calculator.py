@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from micro_agent.tools import ToolError, execute
 from micro_agent.tools.calculator import calculator
 from micro_agent.tools.expression import calculate
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "result"),
     [
         ("2*(3+5)", 16),
@@ -76,7 +77,7 @@ def test_computes(expression: str, result: float) -> None:
     assert type(value) is type(result)
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "result"),
     [
         ("sqrt(1521)", 39),
@@ -138,7 +139,7 @@ def test_computes_functions_exactly_where_the_result_is_exact(expression: str, r
     assert calculate(understood) == (value, understood)
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "result", "understood"),
     [
         ("math.sqrt(16)", 4, "sqrt(16)"),
@@ -223,7 +224,7 @@ def test_a_root_of_a_very_large_number_is_near_enough() -> None:
     assert calculate("(3**400)**(1/3)")[0] == pytest.approx(3 ** (400 / 3), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "code", "hint"),
     [
         ("", "INVALID_EXPRESSION", "empty"),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from micro_agent.tools import Outcome, Tool, ToolError, aexecute, execute
+from tests.each import each
 
 SLOW = 0.3
 
@@ -29,7 +30,7 @@ def run_async(tool: Tool, args: dict[str, Any]) -> Outcome:
 
 
 both = pytest.mark.parametrize("run", [execute, run_async])
-every_kind = pytest.mark.parametrize("kind", KINDS)
+every_kind = each("kind", KINDS)
 
 
 def made(handler: Callable[..., Any], **options: Any) -> Tool:
@@ -60,13 +61,13 @@ def tasks_of(deed: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
     return handler
 
 
-handlers = pytest.mark.parametrize("handler", [sync_one, async_one, coroutine_of, tasks_of])
+handlers = each("handler", [sync_one, async_one, coroutine_of, tasks_of])
 
 
 @both
 @every_kind
 @handlers
-@pytest.mark.parametrize("timeout_s", [None, 30.0])
+@each("timeout_s", [None, 30.0])
 def test_what_a_handler_raises_is_its_failure(
     run: Run, kind: type[BaseException], handler: Callable[..., Any], timeout_s: float | None
 ) -> None:
@@ -165,7 +166,7 @@ LOOKS: list[Callable[[Callable[[], Any]], Any]] = [Repr, Dumps, Lists, Named, It
 
 @both
 @every_kind
-@pytest.mark.parametrize("look", LOOKS)
+@each("look", LOOKS)
 def test_what_a_result_raises_is_the_calls_failure(
     run: Run, kind: type[BaseException], look: Callable[..., Any]
 ) -> None:
@@ -198,8 +199,8 @@ def test_an_exception_that_cannot_be_shown_is_named(run: Run, kind: type[BaseExc
     def handler() -> Any:
         raise Says(deed)
 
-    for each in (sync_one, async_one):
-        assert run(made(each(handler)), {}).observation == {"error": "TOOL_EXCEPTION", "message": "Says"}
+    for wrap in (sync_one, async_one):
+        assert run(made(wrap(handler)), {}).observation == {"error": "TOOL_EXCEPTION", "message": "Says"}
 
 
 @both
@@ -215,9 +216,9 @@ def test_an_error_of_the_tools_own_may_fail_to_say_what_it_is(run: Run, kind: ty
     assert run(made(handler), {}).error == "TOOL_EXCEPTION"
 
 
-@pytest.mark.parametrize("look", [*LOOKS, Says])
-@pytest.mark.parametrize("handler", [sync_one, async_one])
-@pytest.mark.parametrize("timeout_s", [None, 30.0])
+@each("look", [*LOOKS, Says])
+@each("handler", [sync_one, async_one])
+@each("timeout_s", [None, 30.0])
 def test_the_event_loop_is_free_while_a_result_is_looked_at(
     look: Callable[..., Any], handler: Callable[..., Any], timeout_s: float | None
 ) -> None:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from micro_agent.tools import resolve
 from micro_agent.tools.names import closest
+from tests.each import each
 
 NAMES = ["get_weather", "calculator", "a.b", "a_b", "json"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "meant"),
     [
         ("GET_WEATHER", "get_weather"),

@@ -10,11 +10,12 @@ from micro_agent.decoding.decision import ToolCall
 from micro_agent.tools import Ready, Refused, Tool, prepare, resolve
 from micro_agent.tools.calculator import calculator
 from micro_agent.tools.clock import now
+from tests.each import each
 
 TOOLS = {"calculator": calculator, "now": now}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "meant"),
     [
         ("get_weather", "get_weather"),

@@ -12,7 +12,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -22,6 +21,7 @@ from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.tools.jsonable import jsonable
 from micro_agent.tools.shorten import to_json
 from micro_agent.tools.truncate import RESULT_CHARS, truncate
+from tests.each import each
 
 
 class Model(BaseModel):
@@ -101,7 +101,7 @@ CASES: list[tuple[object, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "plain"), CASES)
+@each(("value", "plain"), CASES)
 def test_everything_has_a_json_form(value: object, plain: object) -> None:
     assert jsonable(value) == plain
     assert type(jsonable(value)) in (dict, list, str, int, float, bool, type(None))

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from micro_agent import MicroAgent, Tool, tool
 from micro_agent.testing import ScriptedLM, final
 from micro_agent.tools.signature import described
+from tests.each import each
 
 
 class Kind(enum.Enum):
@@ -60,7 +61,7 @@ def test_a_tool_is_a_line_and_a_sentence_for_each_argument_that_has_one() -> Non
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "line", "sentence"),
     [
         (True, "x?: any", None),

@@ -7,12 +7,13 @@ import pytest
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.decoding.clearing.thinking import without_thinking
 from micro_agent.tools import Tool
+from tests.each import each
 
 CALL = '{"tool": {"name": "now", "args": {}}}'
 OTHER = '{"tool": {"name": "now", "args": {"timezone": "UTC"}}}'
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rest"),
     [
         ("<think>so</think> Rome", "Rome"),

@@ -6,6 +6,7 @@ import pytest
 
 from micro_agent.decoding.pythonic.calls import arguments, extent
 from micro_agent.decoding.repair.mending import Allowance, Unreadable
+from tests.each import each
 
 
 def test_arguments_are_given_by_place_and_by_name() -> None:
@@ -36,7 +37,7 @@ def test_stars_that_leave_a_doubt_are_unreadable(text: str) -> None:
         arguments(text, Allowance())
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "[]", "()()", "(", "('a)", '("""a"")', "(x=1)(2)", "(x=g())", "(x={'a', 1})", "(x=\0)", "(x='a' 'b')",
      "(x=1if)", "(x=**y)", "(x=" + "-" * 9000 + "1)", "(x=__import__('os').system('x'))", "(x=1, 2)", "(1 2)", "(,)",

@@ -4,9 +4,10 @@ import pytest
 
 from micro_agent.decoding.repair.backslashes import legal_escapes
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, mend
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "meant"),
     [
         (r'{"a": "\*bold\* \# one \> two"}', "*bold* # one > two"),

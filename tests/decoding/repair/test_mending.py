@@ -7,9 +7,10 @@ import pytest
 
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, exact, mend
 from micro_agent.decoding.repair.strict import GivenTwice
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "kind"),
     [
         ('{"a": "b\nc"}', {"a": "b\nc"}, "control_characters"),
@@ -54,7 +55,7 @@ def test_of_two_values_for_one_key_neither_is_taken(text: str) -> None:
         mend(text, Allowance())
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"a": 1 1}',

@@ -7,13 +7,14 @@ import pytest
 from micro_agent.decoding import DecodeError, Final, ModelReply, ToolCall, ToolCalls, decode, decode_text
 from micro_agent.tools import Tool
 from tests.decoding.outcomes import reason
+from tests.each import each
 
 Tools = Sequence[Tool]
 SEARCH = [ToolCall("search_code", {"pattern": "late is the hour", "max_results": 3})]
 ARGS = '{"pattern": "late is the hour", "max_results": 3}'
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f'{{"name":": "search_code", "arguments": {ARGS}}}',

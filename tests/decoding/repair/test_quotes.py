@@ -7,6 +7,7 @@ import pytest
 from micro_agent.decoding import DecodeError, ToolCalls, decode_text
 from micro_agent.decoding.repair.mending import Allowance, Unreadable, mend
 from micro_agent.tools import Tool
+from tests.each import each
 
 WRITE = Tool(
     "write",
@@ -16,7 +17,7 @@ WRITE = Tool(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "kind"),
     [
         ("{'a': 'it's', 'b': True}", {"a": "it's", "b": True}, "inner_quotes"),
@@ -58,7 +59,7 @@ def test_one_reading_is_left(text: str, value: Any, kind: str | None) -> None:
     assert (found, [repair.kind for repair in repairs]) == (value, [kind])
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{'a': '}",

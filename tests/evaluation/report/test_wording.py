@@ -2,15 +2,15 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from micro_agent.evaluation.report import wording
 from micro_agent.evaluation.report.bins import histogram
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "text"),
     [
         (wording.percent(0.7429), "74.3 %"),
