@@ -10,12 +10,12 @@ from typing import Any
 
 from micro_agent.decoding import ToolCall
 from micro_agent.effects import Act, Answer, Approval, Effect, Failure, Plan, Trimmed, refusal
+from micro_agent.loop import sampling
 from micro_agent.loop.asking import ask
 from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
 from micro_agent.loop.preparing import before, confirmation, only_reads
-from micro_agent.loop.sampling import agreed, may_sample_again, more_wanted, repeatable, taken_as_it_is, throws_away
 from micro_agent.loop.steps import add_word, answering, has_word, observed, pause
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
@@ -45,12 +45,12 @@ class AgentLoop:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
         run = self.run
         while run.status == "running":
-            if (count := more_wanted(self)) > 0:
+            if (count := sampling.more_wanted(self)) > 0:
                 self._planned(None if self.limits.check(run, BeforePlan()) else (yield Plan(run, count=count)))
                 continue
             call = unsettled(run, as_meant(run, self.tools, self.outputs))
             asks = asks_to_make(run, self.tools, self.outputs, self.forbids) if call is not None else None
-            if call is not None and call.error is not None and (asks is None or may_sample_again(run)):
+            if call is not None and call.error is not None and (asks is None or sampling.may_sample_again(run)):
                 self._against(ASKING[reason := call.error["reason"]], {"reason": reason}, asked(run, call.error))
             elif call is not None and (given := given_in(call, self.outputs)) is not None:
                 yield from self._finish(given)
@@ -69,17 +69,17 @@ class AgentLoop:
         if isinstance(answer, LMCall):
             return take_replies(self.run, answer)
         there = under_way(self.run)
-        if (step := taken_as_it_is(self)) is not None:
+        if (step := sampling.taken_as_it_is(self)) is not None:
             self._take(step)
         if isinstance(answer, Trimmed):
             add_word(self.run, CONTEXT_TRIMMED, answer.args, answer.text)
-        elif answer is not None and not (there and isinstance(answer, Failure) and answer.reason == "lm_error"):
+        elif answer is not None and not (there and sampling.goes_on(self, answer)):
             self._fail(answer)
         return None
 
     def _call(self, call: ToolCall) -> _Steps:
         told = not_submitted(self.outputs, call, native=self.run.mode != "json")
-        ready = told or agreed(self, call)
+        ready = told or sampling.agreed(self, call)
         if isinstance(ready, Refused):
             return self._refuse(row_with(ready.error), call, ready.observation)
         verdict = self._verdict(before(ready))
@@ -109,7 +109,7 @@ class AgentLoop:
     def _observe(self, ready: Ready, outcome: Outcome) -> None:
         step = observed(self.run, ready, outcome)
         add_step(self.run.usage, step)
-        if step.ok or not throws_away(self.run, step, harmless=repeatable(ready)):
+        if step.ok or not sampling.throws_away(self.run, step, harmless=sampling.repeatable(ready)):
             self._take(step)
 
     def _take(self, step: Step) -> None:
@@ -163,7 +163,7 @@ class AgentLoop:
         """Record what came to nothing, and end the run when the model has had its chances."""
         assert row.marker is not None, "the table says what to ask"
         step = answering(self.run, row.marker, args, observation, call_id, row.code)
-        if not throws_away(self.run, step):
+        if not sampling.throws_away(self.run, step):
             self._take(step)
 
     def _stop(self, verdict: Stop) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from micro_agent.decoding import ToolCall
+from micro_agent.effects import Answer, Failure
+from micro_agent.loop.finishing import given_in
 from micro_agent.loop.judging import Loop, changes_unfounded, judged
 from micro_agent.loop.preparing import confirmation, prepared
 from micro_agent.run import LMCall, Run, Step
@@ -81,6 +83,15 @@ def taken_as_it_is(loop: Loop) -> Step | None:
         last.fault, last.open = None, False
         last.chosen = {**(last.chosen or {"index": len(last.samples)}), "missed": True}
     return fault
+
+
+def goes_on(loop: Loop, failure: Answer) -> bool:
+    """Whether a run that failed to get another reply goes on with those that are there.
+
+    It does after a fault of the model's side, and at the end of its time if all that is left to do is to answer.
+    """
+    reason = failure.reason if isinstance(failure, Failure) else ""
+    return reason == "lm_error" or (reason == "max_time" and given_in(loop.run.calls[-1], loop.outputs) is not None)
 
 
 def _best_or_wanted(loop: Loop, most: int, extra: int) -> int:

@@ -54,6 +54,7 @@ class Bench:
     def identity(self) -> dict[str, Any]:
         """What the numbers of this bench are numbers of."""
         sampling = {name: value for name, value in self.lm.kwargs.items() if name not in ("api_key", "api_base")}
+        sampling |= {"samples": self.settings.samples, "resamples": self.settings.resamples}
         return {
             "provider": provider_of(self.lm),
             "model": self.lm.model,

@@ -16,7 +16,7 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.models import load_settings
 from micro_agent.run import CONTEXT_TRIMMED, FINISH_ASKED, MAKE_ASKED, MALFORMED_DECISION, NO_ACTION, Mode
 from micro_agent.streaming import AnswerText, Ended, StepTaken
-from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, calls, error, final, text
+from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, calls, error, final, hang, text
 from tests.sampling.playing import Letters, Says, ask, not_rome, sampling, served, weather, without_sampling
 
 MODES = pytest.mark.parametrize("mode", ["native", "json"])
@@ -402,6 +402,22 @@ def test_time_is_such_a_limit() -> None:
     lm = ScriptedLM([text("Blue."), text("Red.")])
     run = MicroAgent([weather], lm=lm, rules=[], samples=2, limits=Limits(max_time=1e-6), finish="text").ask(COLOUR)
     assert (run.status, run.answer, len(lm.requests)) == ("completed", "Blue.", 1)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("first", "ends"),
+    [
+        (text("Blue."), ("completed", "final", "Blue.")),
+        (call("weather", {"city": "Oslo"}), ("stopped", "max_time", None)),
+    ],
+)
+def test_an_answer_that_is_there_at_the_end_of_the_time_is_given(first: Reply, ends: Any, asynchronous: bool) -> None:
+    """The other reply does not come. A call would be nothing's answer."""
+    limits = Limits(max_time=0.8)
+    run, sent = ask(first, hang(60), samples=2, question=COLOUR, limits=limits, asynchronous=asynchronous)
+    assert (run.status, run.termination_reason, run.answer) == ends
+    assert len(sent) == 2
 
 
 @pytest.mark.parametrize("asked", [1, 2])
