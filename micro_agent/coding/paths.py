@@ -108,8 +108,13 @@ def _refuse(path: str, why: str) -> NoReturn:
 
 def _parts(top: str, target: str, path: str) -> list[str]:
     """The names in a path or in the target of a link, from ``top`` on where it is absolute."""
-    if "\0" in target or len(os.fsencode(target)) > _LONGEST:
-        _refuse(path, "is not a path: it holds a NUL or is too long")
+    with suppress(UnicodeEncodeError):
+        if "\0" not in target and len(os.fsencode(target)) <= _LONGEST:
+            return _names(top, target, path)
+    _refuse(path, "is not a path: it holds a NUL or half a character, or is too long")
+
+
+def _names(top: str, target: str, path: str) -> list[str]:
     if "\\" in target:
         names = re.split(r"[\\/]", target)
         if ".." in names or target.startswith("\\") or _DRIVE.match(target):

@@ -144,3 +144,9 @@ def test_a_backslash_is_a_sign_like_others(root: Path) -> None:
     (root / "a\\b.txt").write_text("text\n")
     with resolve(root, "a\\b.txt", "read") as place:
         assert read(place) == b"text\n"
+
+
+@pytest.mark.parametrize("path", ["a\ud800.py", "a\0", "a/" * 3000 + "b"])
+def test_what_no_file_can_be_called_is_said_to_be_none(root: Path, path: str) -> None:
+    with pytest.raises(PathForbidden, match="is not a path"):
+        resolve(root, path, "write")
