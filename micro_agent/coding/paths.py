@@ -107,7 +107,7 @@ def _refuse(path: str, why: str) -> NoReturn:
 
 
 def _parts(top: str, target: str, path: str) -> list[str]:
-    """The names in a path or in the target of a link, from ``top`` on where it is absolute."""
+    """The names in a path or in the target of a link, once it is one that a file can have."""
     with suppress(UnicodeEncodeError):
         if "\0" not in target and len(os.fsencode(target)) <= _LONGEST:
             return _names(top, target, path)
@@ -115,6 +115,7 @@ def _parts(top: str, target: str, path: str) -> list[str]:
 
 
 def _names(top: str, target: str, path: str) -> list[str]:
+    """The same, from ``top`` on where it is absolute."""
     if "\\" in target:
         names = re.split(r"[\\/]", target)
         if ".." in names or target.startswith("\\") or _DRIVE.match(target):
@@ -239,4 +240,4 @@ class _Walk:
 
     def _place(self, missing: tuple[str, ...], name: str, file: int | None, was: os.stat_result | None) -> Place:
         path = "/".join([*(folder for folder, _ in self._folders[1:]), *missing, name])
-        return Place(path, os.dup(self._folders[-1][1]), missing, name, file, was)
+        return Place(path, self._folders.pop()[1], missing, name, file, was)

@@ -7,14 +7,14 @@ from micro_agent.effects import Answer, Failure
 from micro_agent.loop.finishing import given_in
 from micro_agent.loop.judging import Loop, changes_unfounded, judged
 from micro_agent.loop.preparing import confirmation, prepared
+from micro_agent.rules.asking_again import ASKING
 from micro_agent.run import LMCall, Run, Step
 from micro_agent.run.sampling import most_samples, put, replies, thrown_away, under_way
 from micro_agent.sampling.choosing import best, is_agreed, wanted, why
 from micro_agent.sampling.miscopied import miscopied
 from micro_agent.tools import Ready, Refused
 
-_DIFFER = "REPLIES_DIFFER"
-_TOLD = frozenset({"CUT_OFF", "INTERRUPTED", _DIFFER})
+_TOLD = frozenset({"CUT_OFF", "INTERRUPTED", "REPLIES_DIFFER"})
 """Codes of what another sample would come to again: the same limit, the same end of the process, the same doubt."""
 
 
@@ -56,8 +56,8 @@ def agreed(loop: Loop, call: ToolCall) -> Ready | Refused:
     words = miscopied(ready.args, loop.run, ready.tool)
     if not words or confirmation(loop.run, ready) is not None:  # a person sees them marked
         return ready
-    told = {"error": _DIFFER, "message": _not_made(ready.tool.name, words)}
-    return Refused(ready.tool.name, ready.args, ready.call_id, told, _DIFFER)
+    told = {"error": "REPLIES_DIFFER", "message": _not_made(ready.tool.name, words)}
+    return Refused(ready.tool.name, ready.args, ready.call_id, told, "REPLIES_DIFFER")
 
 
 def more_wanted(loop: Loop) -> int:
@@ -109,7 +109,8 @@ def _best_or_wanted(loop: Loop, most: int, extra: int) -> int:
 
 def _not_made(tool: str, words: Mapping[str, str | None]) -> str:
     nowhere = ", ".join(f"'{word}'" + (f" (or is it '{like}'?)" if like else "") for word, like in words.items())
-    return f"{tool} was not called. Your replies differ, and nobody said {nowhere}. Copy words and numbers exactly."
+    advice = ASKING["replies_differ"].asked
+    return f"{tool} was not called. Your replies differ, and nobody said {nowhere}. {advice}"
 
 
 def _is_new(run: Run, last: LMCall) -> bool:

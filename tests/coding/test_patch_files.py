@@ -33,22 +33,16 @@ from typing import Any
 
 import pytest
 
+from tests.coding.labelled import PATHS, build, filled_in, read_rows
 from tests.each import each
 
-HERE = Path(__file__).parent
 AT_LEAST = {"good": 35, "repairable": 30, "bad": 25, "hostile": 20}
 FIELDS = ["id", "class", "label", "files", "diff", "why"]
 ROW = ["id", "path", "mode", "label", "class", "why"]
 GIT = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 
-def read_rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (HERE / name).read_bytes().splitlines()]
-
-
 CASES = read_rows("patches/cases.jsonl")
-PATHS = read_rows("paths.jsonl")
-FIXTURE: dict[str, dict[str, dict[str, Any]]] = json.loads((HERE / "paths_fixture.json").read_bytes())
 
 
 def with_label(*labels: str) -> list[dict[str, Any]]:
@@ -153,38 +147,6 @@ def test_a_path_has_its_fields(row: dict[str, Any]) -> None:
     assert row["mode"] in {"read", "write"}
     assert row["class"]
     assert row["why"]
-
-
-def build(where: Path) -> dict[str, str]:
-    """Make the fixture's folders; what stands in paths and targets for each."""
-    names = {f"{{{part}}}": str(where / part) for part in FIXTURE}
-    for part, entries in FIXTURE.items():
-        (where / part).mkdir(exist_ok=True)
-        for name, entry in entries.items():
-            make(where / part / name, entry, names)
-    return names
-
-
-def make(path: Path, entry: dict[str, Any], names: dict[str, str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if "link" in entry:
-        path.symlink_to(filled_in(entry["link"], names))
-    elif "hardlink" in entry:
-        path.hardlink_to(filled_in(entry["hardlink"], names))
-    elif "directory" in entry:
-        path.mkdir(exist_ok=True)
-    elif "fifo" in entry:
-        os.mkfifo(path)
-    else:
-        path.write_bytes(entry.get("text", "").encode())
-        os.truncate(path, entry.get("size", path.stat().st_size))
-        path.chmod(int(entry.get("mode", "644"), 8))
-
-
-def filled_in(text: str, names: dict[str, str]) -> str:
-    for name, folder in names.items():
-        text = text.replace(name, folder)
-    return text
 
 
 def test_the_paths_are_what_they_are_said_to_be(tmp_path: Path) -> None:

@@ -1,55 +1,13 @@
 """Paths mean ordinary files beneath the root, whatever a model writes and whatever lies in the repository."""
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from micro_agent.coding.paths import FileTooLarge, PathForbidden, Place, resolve
-
-HERE = Path(__file__).parent
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in (HERE / "paths.jsonl").read_bytes().splitlines()]
-FIXTURE: dict[str, dict[str, dict[str, Any]]] = json.loads((HERE / "paths_fixture.json").read_bytes())
-
-
-def filled(text: str, folder: Path) -> str:
-    for name in ("root", "outside", "state"):
-        text = text.replace(f"{{{name}}}", str(folder / name))
-    return text
-
-
-def put(path: Path, entry: dict[str, Any], folder: Path, top: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if "directory" in entry:
-        path.mkdir(exist_ok=True)
-    elif "link" in entry:
-        path.symlink_to(filled(entry["link"], folder))
-    elif "hardlink" in entry:
-        source = Path(filled(entry["hardlink"], folder))
-        path.hardlink_to(source if source.is_absolute() else top / source)
-    elif "fifo" in entry:
-        os.mkfifo(path)
-    elif "size" in entry:
-        path.touch()
-        os.truncate(path, entry["size"])
-    else:
-        path.write_bytes(entry["text"].encode())
-        path.chmod(int(entry.get("mode", "644"), 8))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the fixture describes."""
-    folder = tmp_path_factory.mktemp("paths")
-    for top, entries in FIXTURE.items():
-        for hard in (False, True):
-            for path, entry in entries.items():
-                if ("hardlink" in entry) == hard:
-                    put(folder / top / path, entry, folder, folder / top)
-    return folder
+from tests.coding.labelled import PATHS, build, filled_in
 
 
 @pytest.fixture
@@ -60,7 +18,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "outside" / "a.py").write_text("secret\n")
     before = len(os.listdir("/proc/self/fd"))
     yield tmp_path / "root"
-    assert len(os.listdir("/proc/self/fd")) == before, "every descriptor is closed"
+    assert len(os.listdir("/proc/self/fd")) <= before, "every descriptor is closed"
 
 
 def read(place: Place) -> bytes:
@@ -68,11 +26,12 @@ def read(place: Place) -> bytes:
     return os.read(place.file, 100)
 
 
-def test_the_labelled_paths(folder: Path) -> None:
+def test_the_labelled_paths(tmp_path: Path) -> None:
+    names = build(tmp_path)
     wrong: list[str] = []
-    for row in ROWS:
+    for row in PATHS:
         try:
-            resolve(folder / "root", filled(row["path"], folder), row["mode"]).close()
+            resolve(tmp_path / "root", filled_in(row["path"], names), row["mode"]).close()
             label = "allowed"
         except PathForbidden:
             label = "forbidden"

@@ -90,8 +90,9 @@ def test_a_replay_refuses_it_as_well() -> None:
     assert (run.steps[0].error, verdict.outcome) == ("REPLIES_DIFFER", "same")
 
 
-def test_numbers_that_nobody_said_count_as_miscopied() -> None:
-    pieces = iter([15, 16, 17])
+@pytest.mark.parametrize("first", [15, -15])
+def test_numbers_that_nobody_said_count_as_miscopied(first: int) -> None:
+    pieces = iter([first, 16, 17])
     ordered: list[int] = []
 
     @tool
@@ -103,7 +104,7 @@ def test_numbers_that_nobody_said_count_as_miscopied() -> None:
     script = [*(call("order", {"count": count}) for count in pieces), Says("native").answer("I could not.")]
     run, _ = ask(*script, question="Order 14 pens.", tools=[order])
     assert (ordered, run.steps[0].error) == ([], "REPLIES_DIFFER")
-    assert "nobody said '15'. Copy" in run.steps[0].observation["message"]
+    assert f"nobody said '{first}'. Copy" in run.steps[0].observation["message"]
 
 
 def test_words_of_its_own_are_no_slips() -> None:
