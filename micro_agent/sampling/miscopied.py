@@ -7,7 +7,7 @@ from typing import Any
 
 from micro_agent.run import Run
 from micro_agent.sampling.grounding import ungrounded
-from micro_agent.sampling.seen import plain, read, seen_in
+from micro_agent.sampling.seen import Seen, plain, read, seen_in
 from micro_agent.tools import Tool
 
 _MOST_WORDS = 2_000
@@ -29,10 +29,8 @@ def miscopied(args: Mapping[str, Any], run: Run, tool: Tool) -> dict[str, str | 
         By word, in the order of ``args``; ``None`` for a number.
     """
     words = [word for argument in ungrounded(args, run, tool) for word in argument.words]
-    seen = seen_in(run) if words else None
-    if seen is None:
-        return {}
     found: dict[str, str | None] = {}
+    seen = seen_in(run) or Seen()  # where it cannot be known, there are no words either
     known = seen.words if len(seen.words) <= _MOST_WORDS else read(run.question).words
     for word in words:
         if word.removeprefix("-")[:1].isdigit():
