@@ -1,1 +1,23 @@
-"""What a coding agent may touch of a user's machine: the files of one repository."""
+"""The coding toolset: files, search, patches, git, commands and tests of one repository, for a model that is not trusted.
+
+What kind of work each tool does is said here, once; gates and prompts read it from here.
+"""
+
+from typing import Literal
+
+Category = Literal["discovery", "search", "read", "change", "verify", "other"]
+
+CATEGORIES: dict[Category, tuple[str, ...]] = {
+    "discovery": ("repo_info", "list_files", "git_status", "git_diff", "git_log"),
+    "search": ("rg_search",),
+    "read": ("read_file", "read_file_snippet"),
+    "change": ("propose_patch_unified", "propose_patch", "edit_file"),
+    "verify": ("run_tests", "run_cmd"),
+    "other": ("show_patch", "apply_patch", "git_push", "create_pr"),
+}
+"""The tools of each kind of work, in the order in which they are offered."""
+
+
+def category_of(tool: str) -> Category | None:
+    """The kind of work that a tool of the toolset does; ``None`` for any other tool."""
+    return next((category for category, names in CATEGORIES.items() if tool in names), None)

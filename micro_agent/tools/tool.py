@@ -15,6 +15,8 @@ from micro_agent.tools.schema import Schema, compile_schema
 
 Handler = Callable[..., Any]
 Confirmation = bool | Callable[[dict[str, Any]], bool]
+Preview = Callable[[dict[str, Any]], dict[str, Any]]
+Rejected = Callable[[dict[str, Any], str | None], Any]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # no marker of the loop's own steps can match it
 _MIN_CHARS = 200
@@ -33,6 +35,11 @@ class Tool:
         read_only: It changes nothing, so it may be run again after a crash, and beside others in threads of their own.
         destructive: What it does cannot be undone: a call that was read out of markup or other text is put to a person.
         requires_confirmation: A person must agree before it runs: always, or when this function of the arguments says.
+        preview: What a person is shown of a call beside its arguments, as JSON-able data. It is made before anybody is
+            asked, and once more right before the call is made: it must come out the same. A `ToolError` of it is the
+            observation, and nobody is asked. ``kind`` (``patch``, ``command``), ``id`` and ``text`` are shown as such.
+        rejected: The observation of a call that a person rejected, from its arguments and the feedback. Without it, the
+            error ``APPROVAL_REJECTED``.
         timeout_s: Seconds that the handler may take. ``None`` calls it in the caller's thread: for pure quick ones.
         max_chars: The most characters of JSON that the model sees of a result; the middle of a longer one is cut.
 
@@ -44,6 +51,8 @@ class Tool:
     description: str
     parameters: dict[str, Any]
     handler: Handler
+    preview: Preview | None = field(default=None, kw_only=True)
+    rejected: Rejected | None = field(default=None, kw_only=True)
     read_only: bool = field(default=False, kw_only=True)
     destructive: bool = field(default=False, kw_only=True)
     requires_confirmation: Confirmation = field(default=False, kw_only=True)
