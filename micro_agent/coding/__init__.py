@@ -1,4 +1,4 @@
-"""The coding toolset: files, search, patches, git, commands and tests of one repository, for a model that is not trusted.
+"""The coding toolset: files, search, patches, git, commands and tests of one repository, for an untrusted model.
 
 What kind of work each tool does is said here, once; gates and prompts read it from here.
 """
