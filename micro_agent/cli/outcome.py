@@ -7,6 +7,7 @@ import typer
 
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.cli.messages import masked, print_json, print_text, say
+from micro_agent.cli.options import Again
 from micro_agent.cli.stopping import stopping
 from micro_agent.replay import asked, step_line
 from micro_agent.run import Run, Step
@@ -20,11 +21,12 @@ CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
 
 
 def report(
-    work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False, again: str = ""
-) -> NoReturn:
+    work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False,
+    again: Again = Again(),  # noqa: B008 it cannot change
+) -> NoReturn:  # fmt: skip
     """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported, too.
 
-    ``again`` are the options that resuming the run needs.
+    ``again`` are the options that commands about the run need.
     """
     cancel, interrupted = Cancel(), False
     with stopping(cancel.interrupt) as got:
@@ -41,17 +43,18 @@ def report(
         raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else CODES[run.status])
 
 
-def _aside(run: Run, store: TraceStore, again: str) -> Iterator[str]:
+def _aside(run: Run, store: TraceStore, again: Again) -> Iterator[str]:
     yield from unanswered(run, again)
     yield f"Trace: {store.path(run.id)}"
 
 
-def unanswered(run: Run, again: str) -> Iterator[str]:
+def unanswered(run: Run, again: Again) -> Iterator[str]:
     """What there is to say of a run that has no answer."""
     if run.status == "confirmation_required" and run.confirmation is not None:
         yield "Waiting for confirmation:"
         yield from (f"  {line}" for line in asked(run.confirmation))
-        yield f"Decide:  micro-agent approve {run.id}   or   micro-agent reject {run.id} --feedback TEXT"
+        where = f"{run.id}{again.where}"
+        yield f"Decide:  micro-agent approve {where}   or   micro-agent reject {where} --feedback TEXT"
         yield f"Resume:  micro-agent resume {run.id}{again}"
     elif run.status != "completed":
         error = run.error or {}
