@@ -75,7 +75,7 @@ TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help=
 Json = Annotated[bool, option("--json", env="MICRO_AGENT_JSON", help="Print JSON.")]
 Confirmations = Annotated[
     Approve | None,
-    option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask [on a terminal], pause [else], never, all."),
+    option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask [terminal], pause [else], never or all."),
 ]
 Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm, tiny or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="Model name.")]
@@ -128,7 +128,9 @@ Fallback = Annotated[
 MaxSteps = Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Step limit.")]
 MaxTime = Annotated[float | None, option(metavar="S", env="MICRO_AGENT_MAX_TIME", help="Time limit, in seconds.")]
 MaxCost = Annotated[float | None, option(metavar="USD", env="MICRO_AGENT_MAX_COST", help="Cost limit, in US dollars.")]
-MaxBytes = Annotated[int, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="Bytes of a reply, or result.")]
+MaxBytes = Annotated[
+    int, option(metavar="N", env="MICRO_AGENT_MAX_BYTES", help="Size limit of replies and results, in bytes.")
+]
 
 
 def mode_for(found: "Settings", mode: Mode, use_tool_calls: bool | None) -> "Wanted":
