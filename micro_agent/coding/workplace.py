@@ -69,7 +69,7 @@ def state_of(root: Path, state_dir: Path) -> Path:
     refuse_inside(root, state_dir, "MICRO_AGENT_STATE_DIR")
     if is_inside(state_dir, root):
         raise ConfigurationError(f"the repository {root} is inside MICRO_AGENT_STATE_DIR, which is closed to the model")
-    return state_dir.absolute() / "repos" / sha256(os.fsencode(root)).hexdigest()[:32]
+    return state_dir.resolve() / "repos" / sha256(os.fsencode(root)).hexdigest()[:32]
 
 
 def store_of(repo: str | Path, *, state_dir: Path | None = None, traces_dir: Path | None = None) -> TraceStore:
@@ -87,6 +87,7 @@ def store_of(repo: str | Path, *, state_dir: Path | None = None, traces_dir: Pat
     state = state_of(root, state_dir or default_state_dir(os.environ))
     if traces_dir is not None:
         refuse_inside(root, traces_dir, "the folder of traces (--traces-dir, TRACES_DIR)")
+        traces_dir = traces_dir.resolve()  # on the way to it, links of the repository could be put in later
     return TraceStore(traces_dir or state / "traces", state_dir=state)
 
 
