@@ -1,0 +1,95 @@
+"""What the lines of a hunk can mean: as its counts say, or, where they are wrong, as the lines look."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from micro_agent.coding.patches.sections import Hunk
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a hunk.
+
+    Attributes:
+        sign: Blank for one that stays, ``-`` for one that goes, ``+`` for one that comes.
+        text: What stands behind the sign.
+        raw: The line with its sign; of one without a sign, which then stays, it is the text.
+        ends: Whether a newline follows; it does not where the diff says so.
+    """
+
+    sign: str
+    text: str
+    raw: str
+    ends: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One meaning of a hunk.
+
+    Attributes:
+        lines: Its lines.
+        repaired: What was taken to be wrong.
+        start: The line number where it says that it is, from 1; ``None`` where its numbers are not to be relied on.
+    """
+
+    lines: tuple[Line, ...]
+    repaired: tuple[str, ...]
+    start: int | None
+
+    @property
+    def old(self) -> list[Line]:
+        """The lines that the file is to have."""
+        return [line for line in self.lines if line.sign != "+"]
+
+    @property
+    def edits(self) -> bool:
+        """Whether it changes anything."""
+        return any(line.sign != " " for line in self.lines)
+
+
+def readings(hunk: Hunk) -> Iterator[Reading]:
+    """The meanings of a hunk, the most literal first."""
+    if hunk.counted is not None and not _goes_on(hunk.lines[hunk.counted :]):
+        repaired = ("hunk header",) if hunk.is_loose else ()
+        start = None if hunk.old is None else hunk.old[0] + (hunk.old[1] == 0)
+        yield Reading(_lines(hunk.lines[: hunk.counted]), repaired, start)
+        return
+    why = ("hunk header",) if hunk.old is None or hunk.is_loose else ("counts",)
+    whole = Reading(_lines(hunk.lines), why, None)
+    bare = next((at for at, line in enumerate(hunk.lines) if _is_bare(line)), None)
+    yield replace(whole, repaired=("leading blanks",)) if bare is not None and _counts_hold(hunk, whole) else whole
+    if bare is not None and not any(line.startswith(("+", "-")) for line in hunk.lines[bare:]):
+        yield Reading(_lines(hunk.lines[:bare]), (*why, "prose"), None)
+
+
+def _goes_on(rest: list[str]) -> bool:
+    """Whether what follows the counted lines of a hunk looks like more of it."""
+    first = next((line for line in rest if line.strip()), "")
+    return first.startswith(" ") or any(line.startswith(("+", "-")) for line in rest)
+
+
+def _is_bare(line: str) -> bool:
+    return bool(line.strip()) and line[0] not in " +-" and not line.startswith("\\ ")
+
+
+def _counts_hold(hunk: Hunk, reading: Reading) -> bool:
+    lines = reading.lines
+    while lines and not lines[-1].raw.strip():
+        lines = lines[:-1]
+    old = sum(line.sign != "+" for line in lines)
+    new = sum(line.sign != "-" for line in lines)
+    return bool(hunk.old and hunk.new) and hunk.old is not None and hunk.new is not None and (old, new) == (hunk.old[1], hunk.new[1])
+
+
+def _lines(raws: list[str]) -> tuple[Line, ...]:
+    lines: list[Line] = []
+    for raw in raws:
+        if raw.startswith("\\ "):
+            if lines:
+                lines[-1] = replace(lines[-1], ends=False)
+        elif raw[:1] in ("+", "-", " "):
+            lines.append(Line(raw[0], raw[1:], raw))
+        else:
+            lines.append(Line(" ", raw, raw))
+    return tuple(lines)
