@@ -63,23 +63,29 @@ _PROGRESS = re.compile(r"(?:.*\[ *(?:\d+%|\d+/\d+)\]|[.FEsxXuR]+)")
 
 def _pytests(lines: Sequence[str]) -> Iterator[Counts]:
     """The last line of each session. One that a failed test printed is followed by another without a session between."""
-    last: Counts | None = None
+    last: Counts | None = None  # of a session that has ended, unless another summary follows it at once
+    within: Counts | None = None  # among the failures: printed by a test, unless it stays the last one
     inside = began = False
     for line in lines:
         heading = _HEADING.fullmatch(line)
         summary = _PYTESTS.fullmatch(line)
-        if summary:
-            if last is not None and began and not inside:
+        if summary and inside:
+            within = _of_pytest(summary[1])
+        elif summary:
+            if last is not None and began:
                 yield last
-            said = _numbered(summary[1])
-            last = Counts(said.get("passed", 0), said.get("failed", 0) + said.get("error", 0) + said.get("errors", 0))
-            began = False
+            last, within, began = _of_pytest(summary[1]), None, False
         elif heading:
             inside = heading[1] in ("FAILURES", "ERRORS") or (inside and heading[1] == "test session starts")
         elif _PROGRESS.fullmatch(line) and not inside:
             began = True
-    if last is not None:
-        yield last
+    ended = [last] if within is None or began else []
+    yield from (counts for counts in (*ended, within) if counts is not None)
+
+
+def _of_pytest(summary: str) -> Counts:
+    said = _numbered(summary)
+    return Counts(said.get("passed", 0), said.get("failed", 0) + said.get("error", 0) + said.get("errors", 0))
 
 
 _RAN = re.compile(r"Ran (\d+) tests? in \d+\.\d+s")
