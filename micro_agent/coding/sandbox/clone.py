@@ -1,0 +1,105 @@
+"""Programs that nothing holds: for machines where nothing stronger works. What is asked of it is asked, not enforced.
+
+A program has its own session, limits, environment and temporary folder, and what it starts is ended with it. ``try``
+runs in a copy of the repository. It can read and write what the user can, and reach the network.
+"""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from micro_agent.coding.sandbox import launcher
+from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
+from micro_agent.coding.sandbox.holding import copied, held, new_folder
+from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
+from micro_agent.coding.sandbox.watching import Started, watch
+
+_BY_SIGNAL = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """No sandbox around one repository.
+
+    Attributes:
+        root: The repository, absolute and without links.
+        state: The folder of its state.
+        because: Why no stronger kind was taken, for the warning; empty where it was asked for.
+    """
+
+    root: Path
+    state: Path
+    because: str = ""
+    kind: Kind = "clone"
+    enforces: bool = False
+
+    def run(
+        self, pipeline: Sequence[Stage], profile: Profile, *, cwd: str = ".", env: Mapping[str, str] | None = None,
+        stdin: bytes = b"", bounds: Bounds = USUAL,
+    ) -> Ran:  # fmt: skip
+        """See `Sandbox.run`."""
+        folder_of(self.root, cwd)
+        with held(self.state, self.root):
+            home = new_folder(self.state)
+            root = copied(self.root, self.state) if profile == "try" else self.root
+            variables = environment(self.root, home=str(home), added=env)
+            return launched(pipeline, folder_of(root, cwd), variables, stdin, bounds)
+
+
+def launched(
+    pipeline: Sequence[Stage], folder: str, variables: dict[str, str], stdin: bytes, bounds: Bounds, *,
+    rules: dict[str, Any] | None = None, refused: bytes | None = None,
+) -> Ran:  # fmt: skip
+    """Run a pipeline by the launcher, under these rules of Landlock and this filter of system calls.
+
+    Raises:
+        SandboxUnavailable: The launcher could not start it.
+    """
+    since = time.monotonic()
+    order = {
+        "parent": os.getpid(),
+        "argv": supervised(pipeline, bounds),
+        "env": variables,
+        "folder": folder,
+        "rules": rules,
+        "filter": None if refused is None else base64.b64encode(refused).decode(),
+        "most": bounds.processes,
+        "memory": bounds.memory,
+    }
+    with _started(order, stdin=bool(stdin)) as started:
+        ran = watch(started, stdin, bounds, since=since)
+    if not started.report and ran.exit is not None and ran.exit < _BY_SIGNAL:
+        said = ran.stderr.decode(errors="replace").strip()
+        raise SandboxUnavailable(f"a program cannot be started: {said[-300:]}")
+    return ran
+
+
+@contextmanager
+def _started(order: dict[str, Any], *, stdin: bool) -> Generator[Started]:
+    with ExitStack() as after:
+        status, reporting = os.pipe()
+        after.callback(os.close, reporting)
+        ordering = os.memfd_create("order")
+        after.callback(os.close, ordering)
+        with open(ordering, "w", encoding="utf-8", closefd=False) as file:
+            json.dump({**order, "report": reporting}, file)
+        os.lseek(ordering, 0, os.SEEK_SET)
+        process = subprocess.Popen(
+            [sys.executable, "-I", launcher.__file__, str(ordering)],
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd="/",
+            pass_fds=(ordering, reporting),
+            start_new_session=True,
+        )
+    yield Started(process, process.terminate, None, status)
