@@ -111,6 +111,35 @@ def closed(name: str, *, is_folder: bool) -> Literal["git", "credentials"] | Non
     if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS):
         return "credentials"
     return None
+def beneath(root: str | Path, path: str) -> str:
+    """A path of the model's from the root, by its names alone: for what is not opened, such as paths that git knows.
+
+    Returns:
+        The names, joined by slashes; ``""`` for the root.
+
+    Raises:
+        PathForbidden: It leads out of the repository, is closed, or is none that a file can have.
+    """
+    names: list[str] = []
+    for name in _parts(os.path.abspath(root), path, path):
+        if name == ".." and not names:
+            _refuse(path, "leads out of the repository")
+        elif name == "..":
+            names.pop()
+        elif name not in ("", "."):
+            names.append(name)
+    for at, name in enumerate(names, 1):
+        _refuse_closed(name, path, is_folder=at < len(names))
+    return "/".join(names)
+
+
+def is_closed(path: str) -> bool:
+    """Whether a file that is there, by its path from the root, is one of those that are closed to the model."""
+    try:
+        beneath("/", path)
+    except PathForbidden:
+        return True
+    return False
 
 
 def _refuse(path: str, why: str) -> NoReturn:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ pwd > "$0.cwd"
 echo https://github.com/me/project/pull/7
 exit "$(cat "$0.exit" 2>/dev/null || echo 0)"
 """
-HUB = "https://github.com/me/project.git"
+HUB = "https://me:secret@github.com/me/project.git"
 PR = {"title": "-t: a title", "body": "--draft=false\nsecond line", "branch": "topic"}
 
 
@@ -180,13 +181,14 @@ def test_without_git_nothing_is_pushed(desk: Desk) -> None:
 def test_a_pull_request_is_a_draft_with_its_branch_pushed_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     gh = desk.program("gh", GH)
     (desk.home / ".gitconfig").write_text(f'[url "{desk.bare}"]\n\tinsteadOf = {HUB}\n')
-    desk.git("remote", "set-url", "origin", HUB.replace("github", "me:secret@github"))
-    (desk.home / ".gitconfig").write_text(f'[url "{desk.bare}"]\n\tinsteadOf = {HUB.replace("github", "me:secret@github")}\n')
-    for name, value in {"GH_TOKEN": "t1", "GITHUB_TOKEN": "t2", "SSH_AUTH_SOCK": "/s", "OPENAI_API_KEY": "k", "GIT_DIR": "/x"}.items():
+    desk.git("remote", "set-url", "origin", HUB)
+    given = {"GH_TOKEN": "t1", "GITHUB_TOKEN": "t2", "SSH_AUTH_SOCK": "/s", "OPENAI_API_KEY": "k", "GIT_DIR": "/x"}
+    for name, value in given.items():
         monkeypatch.setenv(name, value)
     shown = desk.preview("create_pr", **PR)
     head = shown["commit"]
     done = desk.tools["create_pr"].handler(**PR)
+    monkeypatch.delenv("GIT_DIR")
     assert done["success"] is True
     assert "https://github.com/me/project/pull/7" in done["output"]
     assert desk.there()["topic"] == head
@@ -291,17 +293,30 @@ HOSTILE: dict[str, Callable[[Desk], object]] = {
 
 
 @each("name", HOSTILE)
-def test_the_repositorys_configuration_decides_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / name).mkdir()
-    desk = Desk(tmp_path / name, monkeypatch)
-    desk.git("init", "-q", "--bare", "inner.git")
+def test_the_repositorys_configuration_decides_nothing(name: str, desk: Desk) -> None:
+    ran, config = desk.root.parent / "ran", desk.root / ".git/config"
+    before = config.read_bytes()
+    if not (desk.root / "inner.git").exists():
+        desk.git("init", "-q", "--bare", "inner.git")
     HOSTILE[name](desk)
     shown = desk.preview("git_push")
     assert desk.tools["git_push"].handler()["success"] is True
-    assert not (tmp_path / name / "ran").exists()
+    assert not ran.exists()
     assert shown["remote"] == str(desk.bare)
     assert desk.there() == {"main": desk.first, "topic": shown["commit"]}
     assert subprocess.run(["git", "tag"], cwd=desk.bare, capture_output=True, check=True).stdout == b""
+    config.write_bytes(before)
+    (desk.root / ".git/hooks/pre-push").unlink(missing_ok=True)
+    subprocess.run(["git", "branch", "-q", "-D", "topic"], cwd=desk.bare, check=True)
+
+
+def test_plain_git_does_run_what_the_repository_names(desk: Desk) -> None:
+    """What the test above tells apart: the same settings do something where git pushes from the repository itself."""
+    for name in ("a hook", "hooks in the tree", "receivepack"):
+        HOSTILE[name](desk)
+        with suppress(subprocess.CalledProcessError):
+            desk.git("push", "origin", "topic")
+        (desk.root.parent / "ran").unlink()
 
 
 def test_helpers_of_the_repository_see_no_password(desk: Desk) -> None:
