@@ -39,10 +39,10 @@ class Desk:
         return {"changed": path}
 
     def preview(self, args: dict[str, Any]) -> dict[str, Any]:
-        """What is shown now; a list gives one thing after the other, an exception is raised."""
+        """What is shown now; an iterator gives one thing after the other, an exception is raised."""
         self.previews += 1
         args["path"] = "not what the call is made with"
-        shows = self.shows.pop(0) if isinstance(self.shows, list) else self.shows
+        shows: Any = next(self.shows) if hasattr(self.shows, "__next__") else self.shows
         if isinstance(shows, BaseException):
             raise shows
         return shows
@@ -123,7 +123,7 @@ def test_a_call_that_would_not_do_any_more_what_was_approved_is_not_made(stored:
         (ToolError("STALE_FILE", "x has changed."), "(STALE_FILE: x has changed.)"),
     ]
     for now, told in cases:
-        desk = Desk([PATCH, now, PATCH, PATCH])
+        desk = Desk(iter([PATCH, now, PATCH, PATCH]))
         again = [call("change", {"path": "a"})]
         agent = desk.agent("pause", store if stored else None, *again)
         run = agent.ask("Tidy up a.")
@@ -139,7 +139,7 @@ def test_a_call_that_would_not_do_any_more_what_was_approved_is_not_made(stored:
 
 def test_a_question_whose_preview_has_changed_is_asked_anew_where_nobody_has_decided(store: TraceStore) -> None:
     other = {**PATCH, "text": "other"}
-    desk = Desk([PATCH, other, other, other])
+    desk = Desk(iter([PATCH, other, other, other]))
     agent = desk.agent("pause", store)
     first = agent.ask("Tidy up a.")
     second = agent.resume(first.id)
