@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 
-from micro_agent.coding import CATEGORIES
+from micro_agent.coding import CATEGORIES, editing, files, git, github, running, search
 from micro_agent.coding.workplace import Wanted, Workplace, open_workplace, store_of
 from micro_agent.tools import Tool
 
 __all__ = ["coding_toolset", "store_of", "system_prompt", "tools_of"]
 
-_MODULES: tuple[Callable[[Workplace], list[Tool]], ...] = ()
+_MODULES: tuple[Callable[[Workplace], list[Tool]], ...] = (
+    files.tools, search.tools, editing.tools, git.tools, github.tools, running.tools,
+)  # fmt: skip
 """What makes the tools of each module."""
 
 
@@ -31,8 +33,8 @@ def coding_toolset(
         masked: Files and folders that are closed to commands, beside the state and credentials.
 
     Raises:
-        ConfigurationError: There is no such repository, or its state would be inside it.
-        SandboxUnavailable: A sandbox was named that does not hold what it promises here.
+        ConfigurationError: There is no such repository, its state would be inside it, or the sandbox that was named
+            does not hold what it promises here.
     """
     return tools_of(open_workplace(repo, state_dir=state_dir, sandbox=sandbox, masked=masked))
 
@@ -45,4 +47,4 @@ def tools_of(place: Workplace) -> dict[str, Tool]:
 
 def system_prompt() -> str:
     """What a model with these tools is told of its work, unless somebody says otherwise."""
-    return files("micro_agent.coding").joinpath("system.md").read_text(encoding="utf-8").strip()
+    return resources.files("micro_agent.coding").joinpath("system.md").read_text(encoding="utf-8").strip()

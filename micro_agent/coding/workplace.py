@@ -3,7 +3,6 @@
 Nothing that the model can write decides anything: state, traces and all that is configured lie outside the repository.
 """
 
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,15 +10,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from micro_agent.coding.sandbox import Kind, Sandbox
+from micro_agent.coding.sandbox import Kind, Sandbox, SandboxUnavailable
 from micro_agent.errors import ConfigurationError
+from micro_agent.files.jsonl import private_folder
 from micro_agent.files.outside import is_inside, refuse_inside
+from micro_agent.models.announcing import once
 from micro_agent.traces import TraceStore, default_state_dir
 
 Wanted = Literal["auto"] | Kind
 """Which sandbox is asked for; ``auto``: the strongest that holds what it promises on this machine."""
-
-_log = logging.getLogger("micro_agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def store_of(repo: str | Path, *, state_dir: Path | None = None, traces_dir: Pat
 def open_workplace(
     repo: str | Path, *, state_dir: Path | None = None, sandbox: Wanted = "auto", masked: Sequence[Path] = ()
 ) -> Workplace:
-    """The workplace of a repository; a warning of the logger ``micro_agent`` says so if nothing holds commands in it.
+    """The workplace of a repository; it is said once on standard error if nothing holds the commands that run in it.
 
     Args:
         repo: A folder in the repository.
@@ -103,11 +102,19 @@ def open_workplace(
         masked: Files and folders that are closed to what runs, beside the state and credentials.
 
     Raises:
-        ConfigurationError: There is no such repository, or its state would be inside it.
-        SandboxUnavailable: A sandbox was named that does not hold what it promises here.
+        ConfigurationError: There is no such repository, its state would be inside it, or the sandbox that was named
+            does not hold what it promises here.
     """
-    from micro_agent.coding.sandbox import choose
+    from micro_agent.coding.sandbox.choosing import choose
 
     root, state_dir = root_of(repo), state_dir or default_state_dir(os.environ)
     state = state_of(root, state_dir)
-    return Workplace(root, state, choose(sandbox, root, state=state, masked=masked))
+    private_folder(state)
+    try:
+        chosen = choose(sandbox, root, state=state, masked=masked)
+    except SandboxUnavailable as error:
+        raise ConfigurationError(f"the sandbox {sandbox} cannot be used here: {error.message}") from error
+    if not chosen.enforces:
+        tried = f" ({because})" if (because := getattr(chosen, "because", "")) else ""
+        once(f"NOTHING HOLDS what the model runs{tried}: only commands of the allow-list run unasked, with your rights")
+    return Workplace(root, state, chosen)

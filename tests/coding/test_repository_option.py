@@ -69,7 +69,7 @@ def test_a_call_is_decided_from_another_terminal_and_the_run_goes_on(cli: "Cli",
     (cli.directory / "own.py").write_text("def own() -> str: return 'x'\n\nTOOLS = [own]\n")
     again = f" --repo '{repo}'"
     with ModelServer(
-        [call("edit_file", FIX), call("edit_file", FIX | {"target": "b", "replacement": "c"}), text("Done.")]
+        [call("edit_file", FIX), call("edit_file", FIX | {"target": "a + b", "replacement": "b"}), text("Done.")]
     ) as server:
         paused = cli("ask", *on(server), "--repo", "my repo", "--sandbox", "auto", "--tools", "own.py", "Fix it.")
         (journal,) = (state(cli, repo) / "runs").glob("*.journal")
