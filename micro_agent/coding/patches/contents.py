@@ -41,7 +41,7 @@ class Content:
         needle = "\n" + "\n".join(wanted) + "\n"
         found: list[int] = []
         at = hay.find(needle)
-        while at >= 0 and len(found) < 2:  # noqa: PLR2004 the second one shows that there are several
+        while at >= 0 and len(found) < 2:
             found.append(bisect_left(starts, at))
             at = hay.find(needle, at + 1)
         return found

@@ -4,6 +4,7 @@ What `git diff` prints, ``a/PATH`` and ``b/PATH``, is taken as it is. Any other 
 file of the repository can be meant. A path is never looked up as text: `paths.resolve` says what is there.
 """
 
+import os
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f
 _TIME = re.compile(r"\s+\(?\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\s+\((?:original|modified|old|new|before|after|updated)\)\s*")
 _DECORATION = re.compile(r"([`'\"*]+)(.+?)\1")
 _EXPANDED = re.compile(r"~[^/]*/|\$\{?\w+\}?/|%\w+%/")
+_MOST_LOOKED_AT = 50_000
 _MODES = {"100644", "100755"}
 
 
@@ -257,7 +259,26 @@ def _existing(root: Path, section: Section, old: str, new: str) -> tuple[str, tu
     if only_adds and section.hunks and section.hunks[0].old in ((0, 0), None):
         made = _made(root, Section(section.at, new=f"b/{path}"), f"b/{path}", [])
         return str(made.new), ("prefix",) if how else ()
+    ending = _with_ending(root, path) if section.new is not None and not _is_null(section.new) else None
+    if ending is not None:
+        return ending, ("prefix",)
     raise misfit(f"there is no file {path}: name one that is there, or begin with `--- /dev/null` to make it")
+
+
+def _with_ending(root: Path, path: str) -> str | None:
+    """The one file of the repository whose path ends with this one; ``None`` for none, several, or a large one."""
+    found: list[str] = []
+    seen = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        seen += len(names) + len(folders)
+        if seen > _MOST_LOOKED_AT:
+            return None
+        below = os.path.relpath(folder, root)
+        name = path.rpartition("/")[2]
+        if name in names and f"/{below}/{name}".endswith(f"/{path}"):
+            found.append(f"{below}/{name}".removeprefix("./"))
+    return found[0] if len(found) == 1 and _quiet(root, found[0]) is not None else None
 
 
 def _of_deleted(section: Section, old: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from micro_agent.coding.patches.contents import Content
 from micro_agent.coding.patches.faults import misfit
 from micro_agent.coding.patches.fitting import Edit, at_its_number
 from micro_agent.coding.patches.names import Target
-from micro_agent.coding.patches.readings import readings
+from micro_agent.coding.patches.readings import dedented, readings
 from micro_agent.coding.patches.sections import Section, sections_of
 
 _CONTEXT = 3
@@ -142,5 +142,6 @@ def check_normal(text: str, edited: Edited, said: Section) -> None:
 
 def _edited_lines(section: Section) -> Counter[tuple[str, str]]:
     """The lines that come and go, without what a repair may change in them."""
-    raws = [line for hunk in section.hunks for line in hunk.lines if line.startswith(("+", "-"))]
+    lines = [line for hunk in section.hunks for line in (dedented(hunk) or hunk).lines]
+    raws = [line for line in lines if line.startswith(("+", "-"))]
     return Counter((line[0], text) for line in raws if (text := line[1:].replace("\ufeff", "").strip()))

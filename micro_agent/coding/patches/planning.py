@@ -9,10 +9,10 @@ from pathlib import Path
 from micro_agent.coding.patches.contents import Content, content_of
 from micro_agent.coding.patches.envelope import openings
 from micro_agent.coding.patches.faults import PatchError, invalid, misfit, refused
-from micro_agent.coding.patches.fitting import Edit, Fit, at_its_number, nowhere, the_place
+from micro_agent.coding.patches.fitting import Edit, Fit, at_its_number, the_place
 from micro_agent.coding.patches.names import Target, target_of
 from micro_agent.coding.patches.normal import check_normal, normal_of
-from micro_agent.coding.patches.readings import Reading, readings
+from micro_agent.coding.patches.readings import readings
 from micro_agent.coding.patches.sections import Hunk, Section, sections_of
 from micro_agent.coding.paths import PathForbidden, resolve
 
@@ -100,7 +100,9 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         said.append("last newline")
     sections, around = sections_of(lines)
     if not sections:
-        raise invalid("there is no diff in it: send `--- a/PATH`, `+++ b/PATH`, `@@ -LINE,COUNT +LINE,COUNT @@` and lines")
+        raise invalid(
+            "there is no diff in it: send `--- a/PATH`, `+++ b/PATH`, `@@ -LINE,COUNT +LINE,COUNT @@` and lines"
+        )
     edited = [_edited(root, section) for section in sections]
     _check_apart(edited)
     normal: list[bytes] = []
@@ -112,7 +114,9 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         raise misfit("the diff changes nothing: each line that it removes is added again", edited[0].target.new)
     files = tuple(one.target.new or one.target.old or "" for one in edited)
     said += around + [f"{name} ({files[at]})" for at, one in enumerate(edited) for name in one.repaired]
-    return Plan(tuple(change for one in edited for change in one.changes), b"".join(normal), files, tuple(dict.fromkeys(said)))
+    return Plan(
+        tuple(change for one in edited for change in one.changes), b"".join(normal), files, tuple(dict.fromkeys(said))
+    )
 
 
 def _check_apart(edited: Sequence[Edited]) -> None:
@@ -250,7 +254,9 @@ def _check_whole(fits: Sequence[Fit], content: Content, path: str) -> None:
     """A file that goes was shown to the last line."""
     gone = sum(edit.end - edit.start for fit in fits for edit in fit.edits)
     if any(edit.lines for fit in fits for edit in fit.edits) or gone != len(content.lines):
-        raise misfit(f"{path} is to be deleted and has {len(content.lines)} lines, of which the diff removes {gone}", path)
+        raise misfit(
+            f"{path} is to be deleted and has {len(content.lines)} lines, of which the diff removes {gone}", path
+        )
 
 
 def _check_disjoint(fits: Sequence[Fit], path: str) -> None:
