@@ -14,7 +14,7 @@ from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.patches.indents import carried_over
 from micro_agent.coding.patches.readings import Line, Reading
 
-_COMMON = 50
+_COMMON, _MOST_COMPARED = 50, 2_000
 """A line that a file has more often says little about which place is meant."""
 
 
@@ -55,7 +55,8 @@ _STEPS: tuple[tuple[str, Key], ...] = (
 )
 """How lines are compared: in ``raw``, what stays is taken to lack the blank before it."""
 _BY_NAME = dict(_STEPS)
-_ALIKE = 0.8
+_ALIKE, _LONGEST_TYPO = 0.8, 500
+_MOST_TRIMS = 4
 
 
 def at_its_number(reading: Reading, content: Content) -> Fit | None:
@@ -126,7 +127,8 @@ def _despite_typo(reading: Reading, content: Content, what: str, path: str) -> F
 def _is_typo(written: str, there: str) -> bool:
     """Whether one line is the other with a slip: a number that differs is none, but of another file."""
     numbers = [re.findall(r"\d+", text) for text in (written, there)]
-    return numbers[0] == numbers[1] and SequenceMatcher(None, written, there).ratio() >= _ALIKE
+    is_short = len(written) + len(there) <= _LONGEST_TYPO
+    return is_short and numbers[0] == numbers[1] and SequenceMatcher(None, written, there).ratio() >= _ALIKE
 
 
 def _raise_ambiguous(what: str, path: str, places: list[int]) -> list[int]:
@@ -153,7 +155,7 @@ def _trims(lines: tuple[Line, ...]) -> list[tuple[int, int]]:
         first += 1
     while last > first and lines[last - 1].sign == " " and not lines[last - 1].text.strip():
         last -= 1
-    ends = range(len(lines), last - 1, -1)
+    ends = [*range(len(lines), max(last, len(lines) - _MOST_TRIMS), -1), last]
     return [(0, end) for end in ends] + [(first, end) for end in ends if first]
 
 
@@ -303,7 +305,7 @@ def _closest(reading: Reading, content: Content) -> int | None:
     for at, text in enumerate(content.lines):
         where.setdefault(text.strip(), []).append(at)
     votes: Counter[int] = Counter()
-    for offset, line in enumerate(reading.old):
+    for offset, line in enumerate(reading.old[:_MOST_COMPARED]):
         if line.text.strip():
             votes.update(at - offset for at in where.get(line.text.strip(), [])[:_COMMON])
     if not votes:

@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from micro_agent.coding.patches.faults import PatchError, invalid, misfit, refused
+from micro_agent.coding.patches.faults import PatchError, misfit, refused
 from micro_agent.coding.patches.sections import Section
 from micro_agent.coding.paths import PathForbidden, resolve
 
@@ -23,6 +23,8 @@ _TIME = re.compile(r"\s+\(?\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\s+\((?:original|modif
 _DECORATION = re.compile(r"([`'\"*]+)(.+?)\1")
 _EXPANDED = re.compile(r"~[^/]*/|\$\{?\w+\}?/|%\w+%/")
 _MOST_LOOKED_AT = 50_000
+_LONGEST = 20_000
+"""Characters of a name in git's quotes, which writes four for each byte."""
 _MODES = {"100644", "100755"}
 
 
@@ -92,9 +94,7 @@ def _both(section: Section) -> tuple[str, str, list[str]]:
     repaired: list[str] = []
     old, new = section.old, section.new
     if old is None and new is None:
-        if section.git is None:  # pragma: no cover (a part begins with one of them)
-            raise invalid("no file is named")
-        old, new = _git_names(section.git)
+        old, new = _git_names(section.git or "")
         if section.hunks:
             repaired.append("file header")
         if "new file mode" in section.extended:
@@ -104,7 +104,7 @@ def _both(section: Section) -> tuple[str, str, list[str]]:
         return old, new, repaired
     if old is None or new is None:
         repaired.append("file header")
-        alone = _read(new if old is None else old or "")
+        alone = _read(old or new or "")
         first, _, rest = alone.partition("/")
         pair = next((pair for pair in _PAIRS if first in pair), None)
         if pair is None or not rest:
@@ -138,6 +138,8 @@ def _git_names(git: str) -> tuple[str, str]:
 
 def _splits(git: str) -> list[tuple[str, str]]:
     """The pairs of names that the rest of git's line may be: blanks in names make several."""
+    if len(git) > 2 * _LONGEST:
+        raise refused("a file name is too long")
     if git.startswith('"') or git.endswith('"'):
         found = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S.*?) ("(?:[^"\\]|\\.)*"|.+)', git.rstrip())
         return [(_read(found[1]), _read(found[2]))] if found else []
@@ -157,6 +159,8 @@ def _read(name: str) -> str:
         PatchError: It is no name that a file has.
     """
     name = name.rstrip("\r")
+    if len(name) > _LONGEST:
+        raise refused("a file name is too long")
     if name.startswith('"') and (found := re.fullmatch(r'"((?:[^"\\]|\\.)*)"\s*', name.partition("\t")[0])):
         raw = _OCTAL.sub(_unescaped, found[1].encode("utf-8", "surrogatepass"))
         try:

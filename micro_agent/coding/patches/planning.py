@@ -2,10 +2,11 @@
 
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 from os import stat_result
 from pathlib import Path
 
+from micro_agent.coding.patches.changes import Change, Edited, Plan
 from micro_agent.coding.patches.contents import Content, content_of
 from micro_agent.coding.patches.envelope import openings
 from micro_agent.coding.patches.faults import PatchError, invalid, misfit, refused
@@ -19,54 +20,6 @@ from micro_agent.coding.paths import PathForbidden, resolve
 LARGEST_DIFF = 2_000_000
 _MOST_SEARCHED = 1_000
 """Hunks that are looked for elsewhere than at their number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What becomes of one path.
-
-    Attributes:
-        path: From the root.
-        before: What it holds; ``None`` for a file that is not there.
-        after: What it is to hold; ``None`` for a file that goes.
-        mode: Its mode afterwards.
-        was: What the system said of it when it was read.
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    mode: int
-    was: stat_result | None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a diff comes to.
-
-    Attributes:
-        changes: What becomes of each path.
-        diff: The same as a diff in the one form that it has here, with the numbers and lines of the files.
-        files: The files that it names, in its order; the new name of one that is renamed.
-        repaired: What was wrong with the diff and was put right, each with its place.
-    """
-
-    changes: tuple[Change, ...]
-    diff: bytes
-    files: tuple[str, ...]
-    repaired: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """One file of a diff, worked out."""
-
-    target: Target
-    before: Content
-    after: Content
-    edits: list[Edit]
-    changes: tuple[Change, ...]
-    repaired: tuple[str, ...]
 
 
 def plan(root: Path, diff: str) -> Plan:
@@ -210,7 +163,7 @@ def _fits(section: Section, content: Content, path: str) -> tuple[list[Fit], lis
     ]
     repaired = [f"{name}, hunk {hunk.number}" for hunk, fit in zip(section.hunks, fits, strict=True)
                 for name in fit.repaired]  # fmt: skip
-    if any(one.start > other.start for one, other in zip(fits, fits[1:], strict=False)):
+    if any(one.start > other.start for one, other in pairwise(fits)):
         repaired.append("order of the hunks")
         fits.sort(key=lambda fit: fit.start)
     return fits, repaired

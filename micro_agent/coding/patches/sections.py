@@ -15,7 +15,7 @@ _LARGEST_NUMBER = 10_000_000
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*")
 _LOOSE_HUNK = re.compile(r"@@?[ -]*(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))?(?: *@+.*)?")
 _ONE_AT = re.compile(r"@ -\d+(?:,\d+)? \+\d+(?:,\d+)?(?: |$)")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*+([\w+#.-]*+)[ \t]*+")
 _HEREDOC = re.compile(r"<<[-~]?\s*(['\"]?)(\w+)\1\s*$")
 _TAG = re.compile(r"\s*<([a-zA-Z][\w-]*)>\s*")
 _SIGNATURE = re.compile(r"\d+\.\d+[\w. ()-]*")
@@ -193,11 +193,8 @@ class _Taking:
         if self._closers and line == self._closers[-1] and not self.lines[at].startswith((" ", "+", "-")):
             return True
         found = _FENCE.fullmatch(line)
-        return (
-            bool(found and not found[2])
-            and self.lines[at][:1] in "`~"
-            and not any(map(str.strip, self.lines[at + 1 :]))
-        )
+        is_bare = found is not None and not found[2] and self.lines[at][0] in "`~"
+        return is_bare and not any(map(str.strip, self.lines[at + 1 :]))
 
     def _other(self, line: str) -> None:
         """A line outside of all hunks."""
