@@ -4,9 +4,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from micro_agent.coding.patches.changes import Plan
 from micro_agent.coding.patches.faults import PatchError
 from micro_agent.coding.patches.opinion import check_with_git
-from micro_agent.coding.patches.planning import Plan, plan
+from micro_agent.coding.patches.planning import plan
 from micro_agent.coding.patches.writing import alone, write
 from micro_agent.coding.sandbox import Sandbox
 from micro_agent.coding.workplace import state_of

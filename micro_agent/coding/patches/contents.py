@@ -1,4 +1,4 @@
-"""The text of a file as lines, and back to the very same bytes: encoding, line endings and the last newline are kept."""
+"""The text of a file as lines, and back to the very same bytes: encoding, line endings, last newline."""
 
 from bisect import bisect_left
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from micro_agent.coding.patches.faults import PatchError, misfit, refused
 
+MOST_LINES = 1_000_000
 Key = Callable[[str], str]
 
 
@@ -41,7 +42,7 @@ class Content:
         needle = "\n" + "\n".join(wanted) + "\n"
         found: list[int] = []
         at = hay.find(needle)
-        while at >= 0 and len(found) < 2:  # noqa: PLR2004 the second one shows that there are several
+        while at >= 0 and len(found) < 2:
             found.append(bisect_left(starts, at))
             at = hay.find(needle, at + 1)
         return found
@@ -61,6 +62,8 @@ def content_of(data: bytes, path: str) -> Content:
     """The text of a file. Raises `PatchError` for what is none."""
     if b"\0" in data:
         raise _binary(path)
+    if data.count(b"\n") > MOST_LINES:
+        raise refused(f"{path} has more than {MOST_LINES} lines")
     try:
         text, encoding = data.decode(), "utf-8"
     except UnicodeDecodeError:

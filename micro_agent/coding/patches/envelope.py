@@ -75,6 +75,8 @@ def _dedented(text: str) -> str | None:
         if not found:
             continue
         before = found[1]
+        if not is_start([below.removeprefix(before) for below in lines[at : at + 2]], 0):
+            continue
         dedented: list[str] = []
         for below in lines[at:]:
             if below.startswith(before):
@@ -83,7 +85,6 @@ def _dedented(text: str) -> str | None:
                 dedented.append("")
             else:
                 break
-        if is_start(dedented, 0):
-            above = [above.removeprefix(before) for above in lines[:at]]
-            return "\n".join([*above, *dedented, *([""] if dedented[-1] else [])])
+        above = [above.removeprefix(before) for above in lines[:at]]
+        return "\n".join([*above, *dedented, *([""] if dedented[-1] else [])])
     return None

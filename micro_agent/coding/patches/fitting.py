@@ -3,8 +3,10 @@
 Each step is taken only if the one before found no place, and is taken back if it finds several.
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from micro_agent.coding.patches.contents import Content, Key
@@ -12,7 +14,7 @@ from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.patches.indents import carried_over
 from micro_agent.coding.patches.readings import Line, Reading
 
-_COMMON = 50
+_COMMON, _MOST_COMPARED = 50, 2_000
 """A line that a file has more often says little about which place is meant."""
 
 
@@ -52,6 +54,9 @@ _STEPS: tuple[tuple[str, Key], ...] = (
     ("indents", lambda text: text.removeprefix(_MARK).strip()),
 )
 """How lines are compared: in ``raw``, what stays is taken to lack the blank before it."""
+_BY_NAME = dict(_STEPS)
+_ALIKE, _LONGEST_TYPO = 0.8, 500
+_MOST_TRIMS = 4
 
 
 def at_its_number(reading: Reading, content: Content) -> Fit | None:
@@ -94,12 +99,43 @@ def the_place(reading: Reading, content: Content, what: str, path: str) -> Fit:
                     raise misfit(f"{what} is indented otherwise than {path}, and its added lines could be too: indent "
                                  "all of it as the file is", path, places[0] + 1)  # fmt: skip
                 return fit
+    fit = _despite_typo(reading, content, what, path)
+    if fit is not None:
+        return fit
     raise nowhere(reading, content, what, path)
+
+
+def _despite_typo(reading: Reading, content: Content, what: str, path: str) -> Fit | None:
+    """The fit of a hunk whose first or last line, which stays, is mistyped; the file keeps its own."""
+    for edge, rest in ((reading.lines[-1], reading.lines[:-1]), (reading.lines[0], reading.lines[1:])):
+        old = [line for line in rest if line.sign != "+"]
+        if edge.sign != " " or not any(line.text.strip() for line in old):
+            continue
+        wanted = [line.text.rstrip() for line in old]
+        places = content.places(wanted, "blanks", _BY_NAME["blanks"])
+        if len(places) > 1:
+            _raise_ambiguous(what, path, places)
+        if not places:
+            continue
+        at = places[0] + len(old) if edge is reading.lines[-1] else places[0] - 1
+        if 0 <= at < len(content.lines) and _is_typo(edge.text, content.lines[at]):
+            part = Reading(rest, (*reading.repaired, "a mistyped line around it"), None)
+            return _fit(part, content, places[0], places[0] + len(old), "blanks")
+    return None
+
+
+def _is_typo(written: str, there: str) -> bool:
+    """Whether one line is the other with a slip: a number that differs is none, but of another file."""
+    numbers = [re.findall(r"\d+", text) for text in (written, there)]
+    is_short = len(written) + len(there) <= _LONGEST_TYPO
+    return is_short and numbers[0] == numbers[1] and SequenceMatcher(None, written, there).ratio() >= _ALIKE
 
 
 def _raise_ambiguous(what: str, path: str, places: list[int]) -> list[int]:
     first, second = (place + 1 for place in places)
-    message = f"{what} fits at line {first} and at line {second} of {path}, perhaps at more: add lines around the change"
+    message = (
+        f"{what} fits at line {first} and at line {second} of {path}, perhaps at more: add lines around the change"
+    )
     error = misfit(message, path, first)
     error.is_final = True
     raise error
@@ -119,7 +155,7 @@ def _trims(lines: tuple[Line, ...]) -> list[tuple[int, int]]:
         first += 1
     while last > first and lines[last - 1].sign == " " and not lines[last - 1].text.strip():
         last -= 1
-    ends = range(len(lines), last - 1, -1)
+    ends = [*range(len(lines), max(last, len(lines) - _MOST_TRIMS), -1), last]
     return [(0, end) for end in ends] + [(first, end) for end in ends if first]
 
 
@@ -249,7 +285,9 @@ def nowhere(reading: Reading, content: Content, what: str, path: str) -> PatchEr
         there = content.lines[at] if 0 <= at < len(content.lines) else None
         if there is None or there.strip() != line.text.strip():
             has = "the file ends" if there is None else f"the file has {_shown(there)}"
-            return misfit(f"{what} does not fit {path}: at line {at + 1} it expects {_shown(line.text)}, {has}", path, at + 1)
+            return misfit(
+                f"{what} does not fit {path}: at line {at + 1} it expects {_shown(line.text)}, {has}", path, at + 1
+            )
     return misfit(f"{what} does not fit {path} at line {start + 1}", path, start + 1)
 
 
@@ -258,7 +296,7 @@ def _telling(old: list[Line]) -> str:
 
 
 def _shown(text: str) -> str:
-    return ascii(text if len(text) <= 80 else text[:77] + "...")  # noqa: PLR2004
+    return ascii(text if len(text) <= 80 else text[:77] + "...")
 
 
 def _closest(reading: Reading, content: Content) -> int | None:
@@ -267,7 +305,7 @@ def _closest(reading: Reading, content: Content) -> int | None:
     for at, text in enumerate(content.lines):
         where.setdefault(text.strip(), []).append(at)
     votes: Counter[int] = Counter()
-    for offset, line in enumerate(reading.old):
+    for offset, line in enumerate(reading.old[:_MOST_COMPARED]):
         if line.text.strip():
             votes.update(at - offset for at in where.get(line.text.strip(), [])[:_COMMON])
     if not votes:

@@ -4,12 +4,13 @@ What `git diff` prints, ``a/PATH`` and ``b/PATH``, is taken as it is. Any other 
 file of the repository can be meant. A path is never looked up as text: `paths.resolve` says what is there.
 """
 
+import os
 import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from micro_agent.coding.patches.faults import PatchError, invalid, misfit, refused
+from micro_agent.coding.patches.faults import PatchError, misfit, refused
 from micro_agent.coding.patches.sections import Section
 from micro_agent.coding.paths import PathForbidden, resolve
 
@@ -21,6 +22,9 @@ _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f
 _TIME = re.compile(r"\s+\(?\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\s+\((?:original|modified|old|new|before|after|updated)\)\s*")
 _DECORATION = re.compile(r"([`'\"*]+)(.+?)\1")
 _EXPANDED = re.compile(r"~[^/]*/|\$\{?\w+\}?/|%\w+%/")
+_MOST_LOOKED_AT = 50_000
+_LONGEST = 20_000
+"""Characters of a name in git's quotes, which writes four for each byte."""
 _MODES = {"100644", "100755"}
 
 
@@ -90,9 +94,7 @@ def _both(section: Section) -> tuple[str, str, list[str]]:
     repaired: list[str] = []
     old, new = section.old, section.new
     if old is None and new is None:
-        if section.git is None:  # pragma: no cover (a part begins with one of them)
-            raise invalid("no file is named")
-        old, new = _git_names(section.git)
+        old, new = _git_names(section.git or "")
         if section.hunks:
             repaired.append("file header")
         if "new file mode" in section.extended:
@@ -102,7 +104,7 @@ def _both(section: Section) -> tuple[str, str, list[str]]:
         return old, new, repaired
     if old is None or new is None:
         repaired.append("file header")
-        alone = _read(new if old is None else old or "")
+        alone = _read(old or new or "")
         first, _, rest = alone.partition("/")
         pair = next((pair for pair in _PAIRS if first in pair), None)
         if pair is None or not rest:
@@ -136,6 +138,8 @@ def _git_names(git: str) -> tuple[str, str]:
 
 def _splits(git: str) -> list[tuple[str, str]]:
     """The pairs of names that the rest of git's line may be: blanks in names make several."""
+    if len(git) > 2 * _LONGEST:
+        raise refused("a file name is too long")
     if git.startswith('"') or git.endswith('"'):
         found = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S.*?) ("(?:[^"\\]|\\.)*"|.+)', git.rstrip())
         return [(_read(found[1]), _read(found[2]))] if found else []
@@ -155,6 +159,8 @@ def _read(name: str) -> str:
         PatchError: It is no name that a file has.
     """
     name = name.rstrip("\r")
+    if len(name) > _LONGEST:
+        raise refused("a file name is too long")
     if name.startswith('"') and (found := re.fullmatch(r'"((?:[^"\\]|\\.)*)"\s*', name.partition("\t")[0])):
         raw = _OCTAL.sub(_unescaped, found[1].encode("utf-8", "surrogatepass"))
         try:
@@ -257,7 +263,26 @@ def _existing(root: Path, section: Section, old: str, new: str) -> tuple[str, tu
     if only_adds and section.hunks and section.hunks[0].old in ((0, 0), None):
         made = _made(root, Section(section.at, new=f"b/{path}"), f"b/{path}", [])
         return str(made.new), ("prefix",) if how else ()
+    ending = _with_ending(root, path) if section.new is not None and not _is_null(section.new) else None
+    if ending is not None:
+        return ending, ("prefix",)
     raise misfit(f"there is no file {path}: name one that is there, or begin with `--- /dev/null` to make it")
+
+
+def _with_ending(root: Path, path: str) -> str | None:
+    """The one file of the repository whose path ends with this one; ``None`` for none, several, or a large one."""
+    found: list[str] = []
+    seen = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        seen += len(names) + len(folders)
+        if seen > _MOST_LOOKED_AT:
+            return None
+        below = os.path.relpath(folder, root)
+        name = path.rpartition("/")[2]
+        if name in names and f"/{below}/{name}".endswith(f"/{path}"):
+            found.append(f"{below}/{name}".removeprefix("./"))
+    return found[0] if len(found) == 1 and _quiet(root, found[0]) is not None else None
 
 
 def _of_deleted(section: Section, old: str) -> tuple[str, str]:

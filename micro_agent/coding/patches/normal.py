@@ -3,31 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
+from micro_agent.coding.patches.changes import Edited
 from micro_agent.coding.patches.contents import Content
 from micro_agent.coding.patches.faults import misfit
 from micro_agent.coding.patches.fitting import Edit, at_its_number
-from micro_agent.coding.patches.names import Target
-from micro_agent.coding.patches.readings import readings
+from micro_agent.coding.patches.readings import dedented, readings
 from micro_agent.coding.patches.sections import Section, sections_of
 
 _CONTEXT = 3
 _NO_NEWLINE = "\\ No newline at end of file"
 _TO_QUOTE = re.compile(r'["\\\x00-\x1f\x7f]')
-
-
-class Edited(Protocol):
-    """One file of a diff, worked out."""
-
-    @property
-    def target(self) -> Target: ...
-    @property
-    def before(self) -> Content: ...
-    @property
-    def after(self) -> Content: ...
-    @property
-    def edits(self) -> list[Edit]: ...
 
 
 def normal_of(edited: Edited, mode: int) -> str:
@@ -134,7 +120,7 @@ def check_normal(text: str, edited: Edited, said: Section) -> None:
     is_same = edited.target.kind == "deleted" or (made.lines, made.ends or not made.lines) == (
         edited.after.lines, edited.after.ends or not made.lines)  # fmt: skip
     written, wanted = _edited_lines(section), _edited_lines(said)
-    more = Counter({key: count for key, count in (written - wanted).items()})
+    more = written - wanted
     if not is_same or wanted - written or any(more[sign, text] != more["+-"[sign == "+"], text] for sign, text in more):
         raise misfit(f"the diff of {edited.target.new or edited.target.old} does not come out as it was meant: send "
                      "each file below one header, each hunk with three unchanged lines around the change")  # fmt: skip
@@ -142,5 +128,6 @@ def check_normal(text: str, edited: Edited, said: Section) -> None:
 
 def _edited_lines(section: Section) -> Counter[tuple[str, str]]:
     """The lines that come and go, without what a repair may change in them."""
-    raws = [line for hunk in section.hunks for line in hunk.lines if line.startswith(("+", "-"))]
+    lines = [line for hunk in section.hunks for line in (dedented(hunk) or hunk).lines]
+    raws = [line for line in lines if line.startswith(("+", "-"))]
     return Counter((line[0], text) for line in raws if (text := line[1:].replace("\ufeff", "").strip()))

@@ -2,71 +2,24 @@
 
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 from os import stat_result
 from pathlib import Path
 
+from micro_agent.coding.patches.changes import Change, Edited, Plan
 from micro_agent.coding.patches.contents import Content, content_of
 from micro_agent.coding.patches.envelope import openings
 from micro_agent.coding.patches.faults import PatchError, invalid, misfit, refused
-from micro_agent.coding.patches.fitting import Edit, Fit, at_its_number, nowhere, the_place
+from micro_agent.coding.patches.fitting import Edit, Fit, at_its_number, the_place
 from micro_agent.coding.patches.names import Target, target_of
 from micro_agent.coding.patches.normal import check_normal, normal_of
-from micro_agent.coding.patches.readings import Reading, readings
+from micro_agent.coding.patches.readings import readings
 from micro_agent.coding.patches.sections import Hunk, Section, sections_of
 from micro_agent.coding.paths import PathForbidden, resolve
 
 LARGEST_DIFF = 2_000_000
 _MOST_SEARCHED = 1_000
 """Hunks that are looked for elsewhere than at their number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What becomes of one path.
-
-    Attributes:
-        path: From the root.
-        before: What it holds; ``None`` for a file that is not there.
-        after: What it is to hold; ``None`` for a file that goes.
-        mode: Its mode afterwards.
-        was: What the system said of it when it was read.
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    mode: int
-    was: stat_result | None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a diff comes to.
-
-    Attributes:
-        changes: What becomes of each path.
-        diff: The same as a diff in the one form that it has here, with the numbers and lines of the files.
-        files: The files that it names, in its order; the new name of one that is renamed.
-        repaired: What was wrong with the diff and was put right, each with its place.
-    """
-
-    changes: tuple[Change, ...]
-    diff: bytes
-    files: tuple[str, ...]
-    repaired: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """One file of a diff, worked out."""
-
-    target: Target
-    before: Content
-    after: Content
-    edits: list[Edit]
-    changes: tuple[Change, ...]
-    repaired: tuple[str, ...]
 
 
 def plan(root: Path, diff: str) -> Plan:
@@ -100,7 +53,9 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         said.append("last newline")
     sections, around = sections_of(lines)
     if not sections:
-        raise invalid("there is no diff in it: send `--- a/PATH`, `+++ b/PATH`, `@@ -LINE,COUNT +LINE,COUNT @@` and lines")
+        raise invalid(
+            "there is no diff in it: send `--- a/PATH`, `+++ b/PATH`, `@@ -LINE,COUNT +LINE,COUNT @@` and lines"
+        )
     edited = [_edited(root, section) for section in sections]
     _check_apart(edited)
     normal: list[bytes] = []
@@ -112,7 +67,9 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         raise misfit("the diff changes nothing: each line that it removes is added again", edited[0].target.new)
     files = tuple(one.target.new or one.target.old or "" for one in edited)
     said += around + [f"{name} ({files[at]})" for at, one in enumerate(edited) for name in one.repaired]
-    return Plan(tuple(change for one in edited for change in one.changes), b"".join(normal), files, tuple(dict.fromkeys(said)))
+    return Plan(
+        tuple(change for one in edited for change in one.changes), b"".join(normal), files, tuple(dict.fromkeys(said))
+    )
 
 
 def _check_apart(edited: Sequence[Edited]) -> None:
@@ -206,7 +163,7 @@ def _fits(section: Section, content: Content, path: str) -> tuple[list[Fit], lis
     ]
     repaired = [f"{name}, hunk {hunk.number}" for hunk, fit in zip(section.hunks, fits, strict=True)
                 for name in fit.repaired]  # fmt: skip
-    if any(one.start > other.start for one, other in zip(fits, fits[1:], strict=False)):
+    if any(one.start > other.start for one, other in pairwise(fits)):
         repaired.append("order of the hunks")
         fits.sort(key=lambda fit: fit.start)
     return fits, repaired
@@ -250,7 +207,9 @@ def _check_whole(fits: Sequence[Fit], content: Content, path: str) -> None:
     """A file that goes was shown to the last line."""
     gone = sum(edit.end - edit.start for fit in fits for edit in fit.edits)
     if any(edit.lines for fit in fits for edit in fit.edits) or gone != len(content.lines):
-        raise misfit(f"{path} is to be deleted and has {len(content.lines)} lines, of which the diff removes {gone}", path)
+        raise misfit(
+            f"{path} is to be deleted and has {len(content.lines)} lines, of which the diff removes {gone}", path
+        )
 
 
 def _check_disjoint(fits: Sequence[Fit], path: str) -> None:

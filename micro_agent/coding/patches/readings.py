@@ -1,9 +1,12 @@
 """What the lines of a hunk can mean: as its counts say, or, where they are wrong, as the lines look."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from micro_agent.coding.patches.sections import Hunk
+from micro_agent.coding.patches.sections import Hunk, counted
+
+_INDENTED = re.compile(r"([ \t]+)[+-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,13 @@ class Reading:
 
 def readings(hunk: Hunk) -> Iterator[Reading]:
     """The meanings of a hunk, the most literal first."""
+    indented = dedented(hunk)
+    if indented is not None:
+        yield from (
+            replace(reading, repaired=(*reading.repaired, "indentation of the diff"), start=None)
+            for reading in readings(indented)
+        )
+        return
     if hunk.counted is not None and not _goes_on(hunk.lines[hunk.counted :]):
         repaired = ("hunk header",) if hunk.is_loose else ()
         start = None if hunk.old is None else hunk.old[0] + (hunk.old[1] == 0)
@@ -61,6 +71,18 @@ def readings(hunk: Hunk) -> Iterator[Reading]:
     yield replace(whole, repaired=("leading blanks",)) if bare is not None and _counts_hold(hunk, whole) else whole
     if bare is not None and not any(line.startswith(("+", "-")) for line in hunk.lines[bare:]):
         yield Reading(_lines(hunk.lines[:bare]), (*why, "prose"), None)
+
+
+def dedented(hunk: Hunk) -> Hunk | None:
+    """A hunk that is indented as a whole below its header, without that; ``None`` where a line stands as it should."""
+    if any(line.startswith(("+", "-")) for line in hunk.lines):
+        return None
+    before = next((found[1] for line in hunk.lines if (found := _INDENTED.match(line))), None)
+    if before is None or any(line.strip() and not line.startswith(before) for line in hunk.lines):
+        return None
+    lines = [line.removeprefix(before) if line.startswith(before) else "" for line in hunk.lines]
+    taken = counted(lines, 0, hunk.old[1], hunk.new[1]) if hunk.old and hunk.new else None
+    return replace(hunk, lines=lines, counted=taken)
 
 
 def _goes_on(rest: list[str]) -> bool:
@@ -79,7 +101,7 @@ def _counts_hold(hunk: Hunk, reading: Reading) -> bool:
         lines = lines[:-1]
     old = sum(line.sign != "+" for line in lines)
     new = sum(line.sign != "-" for line in lines)
-    return bool(hunk.old and hunk.new) and hunk.old is not None and hunk.new is not None and (old, new) == (hunk.old[1], hunk.new[1])
+    return hunk.old is not None and hunk.new is not None and (old, new) == (hunk.old[1], hunk.new[1])
 
 
 def _lines(raws: list[str]) -> tuple[Line, ...]:

@@ -13,8 +13,9 @@ MOST_FILES, MOST_HUNKS = 200, 10_000
 _LARGEST_NUMBER = 10_000_000
 """More lines than a file has that is read at all."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*")
-_LOOSE_HUNK = re.compile(r"@@[ -]*(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))?(?: *@+.*)?")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*")
+_LOOSE_HUNK = re.compile(r"@@?[ -]*(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))?(?: *@+.*)?")
+_ONE_AT = re.compile(r"@ -\d+(?:,\d+)? \+\d+(?:,\d+)?(?: |$)")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*+([\w+#.-]*+)[ \t]*+")
 _HEREDOC = re.compile(r"<<[-~]?\s*(['\"]?)(\w+)\1\s*$")
 _TAG = re.compile(r"\s*<([a-zA-Z][\w-]*)>\s*")
 _SIGNATURE = re.compile(r"\d+\.\d+[\w. ()-]*")
@@ -67,7 +68,11 @@ def _is_pair(lines: list[str], at: int) -> bool:
 
 def _is_triple(lines: list[str], at: int) -> bool:
     """A pair of names with a hunk below: two edited lines can look like the names alone."""
-    return _is_pair(lines, at) and at + 2 < len(lines) and lines[at + 2].startswith("@@")
+    return _is_pair(lines, at) and at + 2 < len(lines) and _is_header(lines[at + 2])
+
+
+def _is_header(line: str) -> bool:
+    return line.startswith("@@") or bool(_ONE_AT.match(line))
 
 
 def sections_of(lines: list[str]) -> tuple[list[Section], list[str]]:
@@ -107,18 +112,19 @@ class _Taking:
             section = self._named()
             section.old, section.new = line[4:], self.lines[self.at + 1].rstrip("\r")[4:]
             self.at += 2
+            self._hunk_without_header()
         elif self._is_lone_name(line):
             section = self._named()
             section.old, section.new = (line[4:], None) if line.startswith("--- ") else (None, line[4:])
             self.at += 1
-        elif line.startswith("@@") and not line.startswith("@@@"):
+        elif _is_header(line) and not line.startswith("@@@"):
             self._hunk(line)
         else:
             self._other(line)
 
     def _is_lone_name(self, line: str) -> bool:
         is_name = line.startswith(("--- ", "+++ ")) and self.at + 1 < len(self.lines)
-        return is_name and self.lines[self.at + 1].startswith("@@")
+        return is_name and _is_header(self.lines[self.at + 1])
 
     def _named(self) -> Section:
         """The part that the names at hand belong to."""
@@ -148,22 +154,32 @@ class _Taking:
         old = (numbers[0] or 0, 1 if numbers[1] is None else numbers[1]) if numbers else None
         new = (numbers[2] or 0, 1 if numbers[3] is None else numbers[3]) if numbers else None
         begin = self.at + 1
-        counted = None
+        taken = None
         if old and new and (old[1] or new[1]):
-            counted = _counted(self.lines, begin, old[1], new[1])
-        end = begin + (counted or 0)
-        while end < len(self.lines) and not self._is_end(end, is_counted=counted is not None):
+            taken = counted(self.lines, begin, old[1], new[1])
+        end = begin + (taken or 0)
+        while end < len(self.lines) and not self._is_end(end, is_counted=taken is not None):
             end += 1
-        hunk = Hunk(len(section.hunks) + 1, self.at + 1, old, new, self.lines[begin:end], counted)
+        hunk = Hunk(len(section.hunks) + 1, self.at + 1, old, new, self.lines[begin:end], taken)
         hunk.is_loose = not _HUNK.fullmatch(line)
         hunk.header_returns = self.lines[begin - 1].endswith("\r")
         section.hunks.append(hunk)
         self.at = end
 
+    def _hunk_without_header(self) -> None:
+        """Lines that stand right below the names, where a hunk header should be."""
+        begin = end = self.at
+        if begin == len(self.lines) or not self.lines[begin].startswith((" ", "+", "-")):
+            return
+        while end < len(self.lines) and not self._is_end(end, is_counted=False):
+            end += 1
+        self.sections[-1].hunks.append(Hunk(1, begin, None, None, self.lines[begin:end], None))
+        self.at = end
+
     def _is_end(self, at: int, *, is_counted: bool) -> bool:
         """Whether a line is certainly none of the hunk above it."""
         line = self.lines[at].rstrip("\r")
-        if line.startswith(("diff --git ", "@@")) or _is_triple(self.lines, at):
+        if line.startswith("diff --git ") or _is_header(line) or _is_triple(self.lines, at):
             return True
         if is_counted and (_is_pair(self.lines, at) or self._is_signature(at)):
             return True
@@ -177,7 +193,8 @@ class _Taking:
         if self._closers and line == self._closers[-1] and not self.lines[at].startswith((" ", "+", "-")):
             return True
         found = _FENCE.fullmatch(line)
-        return bool(found and not found[2]) and self.lines[at][:1] in "`~" and not any(map(str.strip, self.lines[at + 1 :]))
+        is_bare = found is not None and not found[2] and self.lines[at][0] in "`~"
+        return is_bare and not any(map(str.strip, self.lines[at + 1 :]))
 
     def _other(self, line: str) -> None:
         """A line outside of all hunks."""
@@ -222,7 +239,7 @@ def _number(digits: str) -> int:
     return int(digits)
 
 
-def _counted(lines: list[str], begin: int, old: int, new: int) -> int | None:
+def counted(lines: list[str], begin: int, old: int, new: int) -> int | None:
     """How many lines the counts of a hunk take; ``None`` where the lines are others than they say."""
     at = begin
     while old > 0 or new > 0:

@@ -1,7 +1,7 @@
 """All changes of a patch are written, or none, whatever ends the process in between.
 
-The new contents are written beside the files, under names of their own, then each is renamed into its place. A journal in the folder of
-state says beforehand what will be done, and keeps what was there. Whoever comes next and finds one takes back what was
+The new contents are written beside the files, then each is renamed into its place. A journal in
+the folder of state says beforehand what will be done, and keeps what was there. Whoever comes next and finds one takes back what was
 done: the patch was not applied.
 """
 
@@ -10,15 +10,15 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
+from micro_agent.coding.patches.changes import Change
 from micro_agent.coding.patches.faults import PatchError, misfit, refused
-from micro_agent.coding.patches.planning import Change
 from micro_agent.coding.paths import PathForbidden, Place, resolve
 from micro_agent.files.jsonl import open_file, private_folder, sync_folder, write_new
 
@@ -32,7 +32,7 @@ def folder_of(state: Path) -> Path:
 
 
 @contextmanager
-def alone(root: Path, state: Path) -> Iterator[None]:
+def alone(root: Path, state: Path) -> Generator[None]:
     """Be the only one who applies patches to this repository; what somebody was killed at is taken back first."""
     folder = folder_of(state)
     private_folder(folder)
