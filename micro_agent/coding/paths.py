@@ -111,6 +111,8 @@ def closed(name: str, *, is_folder: bool) -> Literal["git", "credentials"] | Non
     if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS):
         return "credentials"
     return None
+
+
 def beneath(root: str | Path, path: str) -> str:
     """A path of the model's from the root, by its names alone: for what is not opened, such as paths that git knows.
 
