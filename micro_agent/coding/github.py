@@ -7,7 +7,7 @@ from typing import Any
 from micro_agent.coding.bounds import tail
 from micro_agent.coding.outside import Program, find, run
 from micro_agent.coding.pushing import OPTIONS, TIMEOUT_S, Push, planned, without_credentials
-from micro_agent.coding.outside import command_id
+from micro_agent.coding.running import command_id
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.tool import Tool

@@ -84,9 +84,3 @@ def run(program: Program, *args: str, cwd: Path, timeout_s: float, env: Mapping[
     if exit_status is None:
         stdout, stderr = process.communicate()
     return Done(exit_status, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
-
-
-def command_id(text: str) -> str:
-    """x."""
-    from hashlib import sha256
-    return f"cmd_{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"

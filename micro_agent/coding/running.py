@@ -4,11 +4,14 @@ What the judge allows runs without a shell, as the argv that was judged. What a 
 were shown. What the judge denies runs nowhere, and nobody is asked about it.
 """
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from micro_agent.coding.bounds import tail
@@ -23,6 +26,8 @@ from micro_agent.tools.tool import Tool
 _SHORTEST_S, _LONGEST_S = 1, 600
 _SET_UP_S = 60.0
 """So much longer the loop waits than a command may run: a sandbox has to be set up, and what ran in it has to end."""
+_LEAST_S = 0.05
+"""What the last pipeline of a command gets where the ones before it took all the time."""
 _KEPT = 2_000_000
 """Bytes of each output that are kept while it is read: enough for the reports of all packages of a large project."""
 _CHARS_OF_JSON = 16_000
@@ -31,7 +36,6 @@ _BASH = ("bash", "--noprofile", "--norc", "-o", "pipefail", "-c")
 _WITH_INSTALLED = ("/bin/sh", "-c", 'PATH="$PWD/.venv/bin:$PWD/venv/bin:$PWD/node_modules/.bin:$PATH"; exec "$@"', "sh")
 """Tests are found where a project has them installed, whatever the sandbox mounts where. These programs belong to the
 repository, as the tests do: they run where tests run, in a sandbox that enforces, and nowhere else."""
-_FOR_DISARMED_GIT = ("GIT_",)
 
 
 class Stopped(ToolError):
@@ -170,7 +174,7 @@ class _Runner:
     def _approved(self, cmd: str, timeout: float) -> _Printed:
         """The bytes that a person was shown, in the one sandbox that keeps what is written."""
         printed = _Printed()
-        printed.add(self._run([Stage((*_BASH, cmd))], "rw-repo", timeout))
+        printed.add(self._run([Stage((*_BASH, cmd))], "rw-repo", timeout, self._toolchains()))
         return printed
 
     def _allowed(self, cmd: str, verdict: Verdict, timeout: float) -> _Printed:
@@ -183,31 +187,42 @@ class _Runner:
         """
         tests = self._place.sandbox.enforces and classify(cmd, sandboxed=False).action != "allow"
         profile: Profile = "try" if tests else "ro"
-        env = None if tests else _git_disarmed()
+        env = self._toolchains() if tests else _git_disarmed()
         printed, ends = _Printed(), time.monotonic() + timeout
         for pipeline in verdict.pipelines:
             if (pipeline.after, printed.exit == 0) in (("&&", False), ("||", True)):
                 continue
             stages = [_installed(stage) for stage in pipeline.stages] if tests else pipeline.stages
-            left = ends - time.monotonic()
-            if left > 0:
-                printed.add(self._run(stages, profile, left, env))
-            printed.timed_out = printed.timed_out or left <= 0
+            printed.add(self._run(stages, profile, max(ends - time.monotonic(), _LEAST_S), env))
             if printed.timed_out:
                 break
             printed.notes += _notes(pipeline, printed.exit)
         return printed
 
     def _run(
-        self, stages: Iterable[Stage], profile: Profile, timeout: float, env: Mapping[str, str] | None = None
+        self, stages: Iterable[Stage], profile: Profile, timeout: float, env: Mapping[str, str]
     ) -> Ran:
         bounds = Bounds(timeout_s=timeout, output=_KEPT)
         return self._place.sandbox.run(list(stages), profile, env=env, bounds=bounds)
+
+    def _toolchains(self) -> dict[str, str]:
+        """Where the user's compilers and packages are. Their home is another one in there, a container has its own."""
+        return {} if self._place.sandbox.kind == "container" else _installed_at_home()
 
 
 def command_id(text: str) -> str:
     """The id of a command that a person is asked about: ``cmd_`` and 10 hex digits of its sha256."""
     return f"cmd_{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
+
+
+@cache
+def _in_homes() -> dict[str, str]:
+    return json.loads(Path(__file__).with_name("installed.json").read_text(encoding="utf-8"))
+
+
+def _installed_at_home() -> dict[str, str]:
+    found = {name: os.environ.get(name) or os.path.expanduser(f"~/{folder}") for name, folder in _in_homes().items()}
+    return {"CARGO_NET_OFFLINE": "true", **{name: path for name, path in found.items() if os.path.isdir(path)}}
 
 
 def _git_disarmed() -> dict[str, str]:

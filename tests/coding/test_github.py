@@ -12,7 +12,7 @@ import pytest
 from micro_agent.coding import github
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
-from tests.coding.plain import Plain
+from micro_agent.coding.sandbox.clone import Clone
 from tests.each import each
 
 GH = """#!/bin/sh
@@ -45,7 +45,7 @@ class Desk:
         self.first = self.git("rev-parse", "HEAD")
         self.git("checkout", "-q", "-b", "topic")
         self.commit("the subject")
-        place = Workplace(self.root, where / "state", Plain(self.root))
+        place = Workplace(self.root, where / "state", Clone(self.root, where / "state"))
         self.tools = {tool.name: tool for tool in github.tools(place)}
 
     def git(self, *args: str) -> str:
@@ -356,7 +356,7 @@ def test_a_shallow_clone_is_pushed_from(desk: Desk, tmp_path: Path, monkeypatch:
     (tmp_path / "second").mkdir()
     shallow = Desk(tmp_path / "second", monkeypatch)
     shallow.git("clone", "-q", "--depth=1", "--branch=topic", f"file://{desk.bare}", "clone")
-    place = Workplace(shallow.root / "clone", tmp_path / "state", Plain(shallow.root / "clone"))
+    place = Workplace(shallow.root / "clone", tmp_path / "state", Clone(shallow.root / "clone", tmp_path / "state"))
     shallow.root = place.root
     shallow.commit("on top")
     push = github.tools(place)[0]
