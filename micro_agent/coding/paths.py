@@ -5,6 +5,7 @@ its target is walked in the same way. What is found stays open, so that whoever 
 nothing about it (CWE-367). That is what ``openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)`` does on newer kernels.
 """
 
+import fnmatch
 import os
 import re
 import stat
@@ -30,7 +31,13 @@ _CREDENTIALS = re.compile(
     r"\.env|\.envrc|\.env\.(?!example$|sample$|template$|dist$).+|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|[._]netrc"
     r"|\.git-credentials|\.pypirc|\.pgpass|\.htpasswd|credentials(?:\.json)?|.+\.(?:pem|key|p12|pfx|jks|keystore)"
 )
+_NAMES = (
+    ".env", ".env.local", ".envrc", ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", "id_rsa", "id_ed25519",
+    ".netrc", ".git-credentials", ".pypirc", ".pgpass", ".htpasswd", "credentials", ".git",
+)  # fmt: skip
+"""Names of that kind, for patterns."""
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
+_WINDOWS = re.compile(r"\\|[a-z]:[\\/]", re.IGNORECASE)
 
 
 class PathForbidden(MicroAgentError):
@@ -102,17 +109,6 @@ def resolve(root: str | Path, path: str, mode: Literal["read", "write"]) -> Plac
         walk.close()
 
 
-def closed(name: str, *, is_folder: bool) -> Literal["git", "credentials"] | None:
-    """Why a file or folder of this name is closed to the model wherever it lies; ``None`` for all others."""
-    shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf") if not name.isascii() else name
-    plain = shown.casefold().partition(":")[0].rstrip(" .")
-    if _GIT.fullmatch(plain):
-        return "git"
-    if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS):
-        return "credentials"
-    return None
-
-
 def beneath(root: str | Path, path: str) -> str:
     """A path of the model's from the root, by its names alone: for what is not opened, such as paths that git knows.
 
@@ -170,6 +166,48 @@ def _names(top: str, target: str, path: str) -> list[str]:
             _refuse(path, "is outside the repository")
         target = "" if beneath == target else beneath
     return target.split("/")
+
+
+def closed(name: str, *, is_folder: bool = True) -> Literal["git", "credentials"] | None:
+    """What closes each file of this name, or below a folder of this name; ``None`` if nothing does."""
+    shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf") if not name.isascii() else name
+    plain = shown.casefold().partition(":")[0].rstrip(" .")
+    if _GIT.fullmatch(plain):
+        return "git"
+    return "credentials" if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS) else None
+
+
+def named(path: str, root: str | None = None) -> Literal["inside", "outside", "git", "credentials"]:
+    """Where a path leads by its text alone: nothing is looked up, and links are not followed.
+
+    Args:
+        path: As in `resolve`; each name in it may be a folder.
+        root: The repository; without it each absolute path is outside.
+    """
+    top = "\0" if root is None else root.rstrip("/")
+    found: Literal["inside", "outside", "git", "credentials"] = "inside"
+    if path.startswith("/") or _WINDOWS.match(path):
+        beneath = path.removeprefix(f"{top}/")
+        if beneath == path and path.rstrip("/") != top:
+            found = "outside"
+        path = "" if path.rstrip("/") == top else beneath
+    depth = 0
+    for name in path.replace("\\", "/").split("/"):
+        if name not in ("", "."):
+            depth += -1 if name == ".." else 1
+            found = "outside" if depth < 0 and found == "inside" else found
+            found = closed(name) or found
+    return found
+
+
+def closed_by_pattern(pattern: str) -> bool:
+    """Whether a pattern of the shell's matches names of credentials, and says so by two letters of them at least."""
+    return any(
+        fnmatch.fnmatchcase(name, part)
+        for part in re.split(r"[/\\]", pattern)
+        if re.search(r"[*?\[]", part) and len(re.sub(r"[^A-Za-z_.-]", "", part)) > 1
+        for name in _NAMES
+    )
 
 
 def _refuse_closed(name: str, path: str, *, is_folder: bool = False) -> None:

@@ -1,0 +1,310 @@
+"""The simple commands in any text of the shell's language, read loosely: more is taken for a command than bash would.
+
+This decides only what is denied. One pass with a stack, however deep the text nests; quotes are removed, escapes
+decoded, variables with known values and lists in braces replaced, so that ``r''m``, ``$'\\x72m'`` and ``{rm,-rf,/}``
+are the words that bash makes of them.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+UNKNOWN = "\ue000"
+"""Stands in a word for what a substitution, or a variable that is not known, gives."""
+_VARIABLE, _VARIABLE_END = "\ue001", "\ue002"
+_OPEN, _COMMA, _CLOSE = "\ue003", "\ue004", "\ue005"
+_VARIABLES = re.compile(f"{_VARIABLE}([^{_VARIABLE_END}]*){_VARIABLE_END}")
+_BRACES = re.compile(f"([^{_OPEN}{_CLOSE}]*){_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}([^{_OPEN}{_CLOSE}]*)")
+_BARE = str.maketrans({_OPEN: "{", _COMMA: ",", _CLOSE: "}"})
+_PLAIN = re.compile(r"[^\s\\'\"`$|&;<>(){},#]+")
+_LITERAL = re.compile(r"[^\\\"'`$}]+")
+_REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<>|<&|>&|>>|>\||<|>")
+_DOLLAR = re.compile(
+    r"""\$(?:'(?P<ansi>(?:[^'\\]|\\.)*)'|(?P<quote>")|(?P<command>\()|\{(?P<braced>[!\#]?(?:\w+|[@*\#?$!-])?)"""
+    r"""|(?P<name>[A-Za-z_]\w*|[0-9@*\#?$!-]))""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
+_PATTERN = re.compile(r"[*?\[]")
+_DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
+_RESERVED = frozenset("! if then elif else while until do time coproc { }".split())
+_KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": "~"}
+_EMPTY = frozenset("123456789@*")
+
+
+@dataclass(slots=True)
+class Command:
+    """One simple command.
+
+    Attributes:
+        words: Its words without quotes.
+        redirections: Operator and target of each.
+        fed: Whether it reads from a pipe.
+        start: Where the name of its program begins in the text.
+        expands: Whether bash would put something else in the place of a word: what a pattern or a tilde stands for.
+    """
+
+    words: list[str]
+    redirections: list[tuple[str, str]]
+    fed: bool
+    start: int
+    expands: bool = False
+
+
+@dataclass(slots=True)
+class Script:
+    """The commands of a text, what functions and variables it names, and whether something runs in the background."""
+
+    commands: list[Command]
+    functions: set[str]
+    variables: set[str]
+    background: bool
+
+
+@dataclass(slots=True)
+class _Frame:
+    closes: str
+    name: str = ""
+    words: list[str] = field(default_factory=list[str])
+    redirections: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    word: list[str] | None = None
+    quoted: bool = False
+    depth: int = 0
+    operator: str = ""
+    fed: bool = False
+    start: int = -1
+    expands: bool = False
+
+
+def commands(text: str) -> Script:
+    """All simple commands of a text, those inside of others too."""
+    reader = _Reader(text)
+    reader.run()
+    return Script(_resolved(reader.found), reader.functions, reader.variables, reader.background)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+        self._frames = [_Frame("")]
+        self.found: list[Command] = []
+        self.functions: set[str] = set()
+        self.variables: set[str] = set()
+        self.background = False
+
+    def run(self) -> None:
+        """Go through the whole text."""
+        while self._at < len(self._text):
+            frame = self._frames[-1]
+            literal = frame.quoted or frame.closes == "}"
+            run = (_LITERAL if literal else _PLAIN).match(self._text, self._at)
+            if run:
+                frame.expands |= not literal and ((frame.word is None and run[0][0] == "~") or bool(_PATTERN.search(run[0])))
+                self._add(run[0])
+                self._at = run.end()
+            elif not self._quoting(frame, self._text[self._at]):
+                self._at += 1
+                sign = self._text[self._at - 1]
+                if literal:
+                    self._in_literal(frame, sign)
+                else:
+                    self._unquoted(frame, sign)
+        while self._frames:
+            self._end_command(self._frames.pop())
+
+    def _add(self, text: str) -> None:
+        frame = self._frames[-1]
+        if frame.word is None:
+            frame.word = []
+            if frame.start < 0:
+                frame.start = self._at
+        frame.word.append(text)
+
+    def _quoting(self, frame: _Frame, sign: str) -> bool:
+        """Take an escape, a quote or an expansion; whether there was one."""
+        if sign == "\\":
+            following = self._text[self._at + 1 : self._at + 2]
+            if following != "\n":
+                self._add(f"\\{following}" if frame.quoted and following not in '$`"\\' else following)
+            self._at += 2
+        elif sign == "'" and not frame.quoted:
+            end = self._text.find("'", self._at + 1)
+            end = len(self._text) if end < 0 else end
+            self._add(self._text[self._at + 1 : end])
+            self._at = end + 1
+        elif sign == '"':
+            self._add("")
+            frame.quoted = not frame.quoted
+            self._at += 1
+        elif sign == "`":
+            self._backtick()
+        elif sign == "$":
+            self._dollar(frame)
+        else:
+            return False
+        return True
+
+    def _backtick(self) -> None:
+        self._at += 1
+        if any(frame.closes == "`" for frame in self._frames):
+            while self._pop().closes != "`":
+                pass
+            self._add(UNKNOWN)
+        else:
+            self._push("`")
+
+    def _dollar(self, frame: _Frame) -> None:
+        found = _DOLLAR.match(self._text, self._at)
+        if not found or (frame.quoted and found.lastgroup in ("ansi", "quote")):
+            self._add("$")
+            self._at += 1
+            return
+        if found["ansi"] is not None:
+            self._add(_ESCAPE.sub(_escaped, found["ansi"]))
+        elif found["quote"]:
+            self._add("")
+            frame.quoted = True
+        elif found["command"]:
+            self._push(")")
+        elif found["braced"] is not None:
+            self._push("}", found["braced"])
+        else:
+            self._variable(found["name"], None)
+        self._at = found.end()
+
+    def _variable(self, name: str, rest: str | None) -> None:
+        frame = self._frames[-1]
+        default = _DEFAULT.match(rest) if rest else None
+        if name == "IFS":
+            if frame.closes != "}":
+                self._end_word(frame)
+        elif name not in _EMPTY:
+            self.variables.add(name)
+            self._add(default[1] if default and name not in _KNOWN else f"{_VARIABLE}{name}{_VARIABLE_END}")
+
+    def _push(self, closes: str, name: str = "") -> None:
+        if self._frames[-1].word is None:
+            self._add("")
+        self._frames.append(_Frame(closes, name))
+
+    def _pop(self) -> _Frame:
+        frame = self._frames.pop()
+        if frame.closes != "}":
+            self._end_command(frame)
+        return frame
+
+    def _in_literal(self, frame: _Frame, sign: str) -> None:
+        if sign == "}" and frame.closes == "}" and not frame.quoted:
+            self._pop()
+            self._variable(frame.name, "".join(frame.word or ()))
+        else:
+            self._add(sign)
+
+    def _unquoted(self, frame: _Frame, sign: str) -> None:
+        text, at = self._text, self._at
+        redirection = _REDIRECTION.match(text, at - 1)
+        if sign in "<>" and text[at : at + 1] == "(":
+            self._at += 1
+            self._push(")")
+        elif redirection:
+            if frame.word and "".join(frame.word).isdigit():
+                frame.word = None
+            self._end_word(frame)
+            frame.operator = redirection[0]
+            frame.start = at - 1 if frame.start < 0 else frame.start
+            self._at = redirection.end()
+        elif sign.isspace() and sign != "\n":
+            self._end_word(frame)
+        elif sign in "\n;&|":
+            self.background |= sign == "&" and text[at : at + 1] != "&" and text[at - 2 : at - 1] != "&"
+            self._end_command(frame)
+            frame.fed = sign == "|" and text[at : at + 1] != "|" and text[at - 2 : at - 1] != "|"
+        elif sign == "#" and frame.word is None:
+            end = text.find("\n", at)
+            self._at = len(text) if end < 0 else end
+        elif sign in "()":
+            self._parenthesis(frame, sign)
+        elif frame.word is None and (sign == "}" or (sign == "{" and text[at : at + 1].isspace())):
+            if frame.words[:1] == ["function"]:
+                self.functions.update(frame.words[1:])
+            self._end_command(frame)
+        else:
+            self._add({"{": _OPEN, ",": _COMMA, "}": _CLOSE}.get(sign, sign))
+
+    def _parenthesis(self, frame: _Frame, sign: str) -> None:
+        if sign == "(":
+            self.functions.update(["".join(frame.word)] if frame.word else frame.words[-1:])
+            self._end_command(frame)
+            frame.depth += 1
+        elif frame.depth or frame.closes != ")":
+            self._end_command(frame)
+            frame.depth = max(0, frame.depth - 1)
+        else:
+            self._pop()
+            self._add(UNKNOWN)
+
+    def _end_word(self, frame: _Frame) -> None:
+        if frame.word is None:
+            return
+        word = "".join(frame.word)
+        if frame.operator:
+            frame.redirections.append((frame.operator, word))
+            frame.operator = ""
+        else:
+            frame.words.append(word)
+            if word in _RESERVED or ("=" in word and _ASSIGNMENT.fullmatch(word)):
+                frame.start = -1
+        frame.word = None
+
+    def _end_command(self, frame: _Frame) -> None:
+        self._end_word(frame)
+        if frame.words or frame.redirections:
+            self.found.append(Command(frame.words, frame.redirections, frame.fed, frame.start, frame.expands))
+            frame.words, frame.redirections = [], []
+        frame.operator, frame.start, frame.expands = "", -1, False
+
+
+def _escaped(found: re.Match[str]) -> str:
+    for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
+        if found[group]:
+            return chr(min(int(found[group], base), 0x10FFFF))
+    return {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}.get(found[5], found[5])
+
+
+def _resolved(found: list[Command]) -> list[Command]:
+    """The commands with the values of variables in their place, without what stands before a program's name."""
+    values: dict[str, str] = dict(_KNOWN)
+    for command in found:
+        for word in command.words:
+            assigned = _ASSIGNMENT.match(word) if "=" in word else None
+            if assigned and assigned[1] not in values:
+                values[assigned[1]] = _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), assigned[2])[:1_000]
+    for command in found:
+        words, command.words = command.words, []
+        for word in words:
+            command.words += _words(word, values) if not word.isalnum() else [word]
+        command.redirections = [
+            (operator, " ".join(_words(word, values))) for operator, word in command.redirections
+        ]
+        _strip(command)
+    return found
+
+
+def _words(word: str, values: dict[str, str]) -> list[str]:
+    if _VARIABLE in word:
+        alone = _VARIABLES.fullmatch(word)
+        word = _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), word)
+        if alone and " " in word:
+            return word.split()
+    braces = _BRACES.fullmatch(word) if _OPEN in word else None
+    if braces and _COMMA in braces[2]:
+        return [f"{braces[1]}{part}{braces[3]}".translate(_BARE) for part in braces[2].split(_COMMA)]
+    return [word.translate(_BARE)] if not word.isascii() else [word]
+
+
+def _strip(command: Command) -> None:
+    at = 0
+    words = command.words
+    while at < len(words) and (words[at] in _RESERVED or ("=" in words[at] and _ASSIGNMENT.fullmatch(words[at]))):
+        at += 1
+    del words[:at]

@@ -1,0 +1,420 @@
+"""What is denied: looked for in every command of a text, also in those inside of others, in code and in documents.
+
+This is a list of what is known to be bad, and no such list is complete. It says "no" where a person should not even be
+asked; what is allowed is decided elsewhere, by rules for what is known to be good.
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from micro_agent.coding.commands import loose, tree
+from micro_agent.coding.commands.lexer import unseen
+from micro_agent.coding.commands.loose import UNKNOWN, Command
+from micro_agent.coding.commands.rules import match, shipped
+from micro_agent.coding.paths import closed_by_pattern, named
+
+_FILE = Path(__file__).with_name("denied.yaml")
+_MOST = 400_000
+"""Characters that are scanned for one command, its nested texts included."""
+_SCRIPT = re.compile(r"[\s;|&(`<>]")
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
+_READING = frozenset({"<", "<<<", "<<", "<<-"})
+_HARMLESS = re.compile(r"/dev/(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/\d+)|-|&?\d*-?")
+_PARTS = re.compile(r"[:=@,]")
+_SUSPECT = re.compile(r"[.*?\[]|id_|secret|credential|proc|etc/")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+_CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
+
+_Place = Literal["outside", "git", "credentials", "whole", "unknown"]
+
+
+class Denied(Exception):
+    """Something in a command is denied; the text says what and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ban:
+    """One kind of what is denied: a program, and what has to be true of its arguments. All has to hold.
+
+    Attributes:
+        name: Its name.
+        why: The reason that is given.
+        programs: The programs; ``*`` at the end stands for anything.
+        words: For each expression some argument has to match it.
+        targets: Some argument has to lead to one of these places.
+        behind: The subcommand; the other conditions are about what is behind it.
+        operands: How many arguments that are no option there are at least.
+        operands_most: How many there are at most.
+        unknown: Whether some argument has to be one that is known only when it runs.
+        fed: Whether it has to read a pipe or a file.
+        skip: How many operands do not count as targets.
+        match: Commands that it denies.
+        not_match: Commands that it does not deny.
+    """
+
+    name: str
+    why: str
+    programs: tuple[str, ...]
+    words: tuple[re.Pattern[str], ...] = ()
+    targets: frozenset[str] = frozenset()
+    behind: re.Pattern[str] | None = None
+    operands: int = 0
+    operands_most: int | None = None
+    unknown: bool = False
+    fed: bool = False
+    skip: int = 0
+    match: tuple[str, ...] = ()
+    not_match: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bans:
+    """All of it, as `denied.yaml` has it."""
+
+    bans: tuple[Ban, ...]
+    code: tuple[Ban, ...]
+    words: Mapping[str, "Names"]
+    prose: Mapping[str, frozenset[str]]
+    variables: re.Pattern[str]
+    places: re.Pattern[str]
+    connections: re.Pattern[str]
+    outputs: re.Pattern[str]
+    by_program: "Names"
+
+    def without(self, name: str) -> "Bans":
+        """All but one."""
+        bans = tuple(ban for ban in self.bans if ban.name != name)
+        code = tuple(ban for ban in self.code if ban.name != name)
+        return _bans(bans, code, self)
+
+
+class Names:
+    """Things by the names of programs, where a name may end in ``*``."""
+
+    def __init__(self, named: Sequence[tuple[str, Any]]) -> None:
+        self._exact: dict[str, list[Any]] = {}
+        self._begins: list[tuple[str, Any]] = []
+        for name, what in named:
+            if name.endswith("*"):
+                self._begins.append((name[:-1], what))
+            else:
+                self._exact.setdefault(name, []).append(what)
+        self._known: dict[str, list[Any]] = {}
+
+    def of(self, name: str) -> list[Any]:
+        """What stands for this name."""
+        found = self._exact.get(name, [])
+        begins = [what for start, what in self._begins if name.startswith(start)]
+        return found + begins if begins else found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._exact or any(name.startswith(start) for start, _ in self._begins)
+
+
+@cache
+def bans() -> Bans:
+    """What is denied."""
+    data: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    made = tuple(_ban(entry) for entry in data["denied"])
+    code = tuple(
+        Ban(entry["name"], entry["why"], (), (re.compile(entry["pattern"]),), match=tuple(entry["match"]))
+        for entry in data["code"]
+    )
+    lists = ("wrappers", "shells", "interpreters", "editors", "fetchers")
+    base = Bans(
+        (), (), {name: Names([(one, True) for one in data[name]]) for name in lists},
+        {name: frozenset(options) for name, options in data["prose"].items()},
+        *(re.compile(data[name]) for name in ("variables", "places", "connections", "outputs")), Names(()),
+    )  # fmt: skip
+    return _bans(made, code, base)
+
+
+def _bans(made: tuple[Ban, ...], code: tuple[Ban, ...], base: Bans) -> Bans:
+    by_program = Names([(program, ban) for ban in made for program in ban.programs])
+    return Bans(
+        made, code, base.words, base.prose, base.variables, base.places, base.connections, base.outputs, by_program
+    )
+
+
+def _ban(entry: dict[str, Any]) -> Ban:
+    fields = {**entry, "words": tuple(re.compile(text) for text in entry.get("words", ()))}
+    fields["targets"] = frozenset(entry.get("targets", ()))
+    fields["behind"] = re.compile(entry["behind"]) if "behind" in entry else None
+    for name in ("programs", "match", "not_match"):
+        fields[name] = tuple(entry[name])
+    return Ban(**fields)
+
+
+def denied(cmd: str, root: str | None = None, among: Bans | None = None) -> str | None:
+    """Why a command is denied, in one line; ``None`` if nothing is known against it."""
+    texts = [cmd[:_MOST]]
+    if unseen(cmd) is not None:
+        texts.append("".join(sign for sign in texts[0] if sign in "\n\t\r" or unseen(sign) is None))
+    for text in dict.fromkeys(texts):
+        scan = _Scan(root, among or bans())
+        try:
+            scan.text(text.encode("utf-8", "surrogatepass").decode("latin-1"))
+            scan.at_the_end()
+        except Denied as reason:
+            return str(reason)
+    return None
+
+
+def _shown(words: Sequence[str]) -> str:
+    return ascii(" ".join(words)[:60].replace(UNKNOWN, "…"))
+
+
+class _Scan:
+    def __init__(self, root: str | None, among: Bans) -> None:
+        self._root, self._bans, self._left = root, among, _MOST
+        self._texts: set[str] = set()
+        self._done: set[tuple[str, ...]] = set()
+        self._programs: set[str] = set()
+        self._strings: list[str] = []
+        """Documents and words of commands that only print: code, if a shell is there to read it."""
+
+    def text(self, text: str) -> None:
+        """Scan a text as a script."""
+        if text in self._texts:
+            return
+        self._texts.add(text)
+        self._left -= len(text) + 10
+        if self._left < 0:
+            raise Denied("it holds too many commands within commands to be judged")
+        sees = tree.seen(text.encode("latin-1", "replace"))  # a sign, a byte: positions are the same
+        rest = text
+        for start, end in sees.documents:
+            body = text[start:end]
+            self._strings.append(body)
+            rest = rest[:start] + " " * (end - start) + rest[end:]
+            self._commands('"' + body.replace('"', '\\"') + '"')
+        begun = self._commands(rest)
+        missed = [at for at in sees.names if at not in begun and not any(a <= at < b for a, b in sees.documents)]
+        for at in missed[:20]:
+            self._commands(rest[at : at + 500])
+
+    def _commands(self, text: str) -> set[int]:
+        script = loose.commands(text)
+        for name in script.variables:
+            if self._bans.variables.fullmatch(name):
+                raise Denied(f"${name[:40]} may hold credentials")
+        calls = [command.words[0] for command in script.commands if command.words]
+        for name in script.functions:
+            if name and calls.count(name) >= (3 if script.background else 4):
+                raise Denied(f"the function {name!a:.20} starts itself without end")
+        for command in script.commands:
+            self._command(command)
+        return {command.start for command in script.commands}
+
+    def at_the_end(self) -> None:
+        """What can be said once all commands are known."""
+        of = self._bans.words
+        runs = sorted(name for name in self._programs if name in of["shells"] or name in of["interpreters"] or "/" in name)
+        fetches = sorted(name for name in self._programs if name in of["fetchers"])
+        if runs and fetches:
+            raise Denied(f"{fetches[0]} fetches from the network and {runs[0]!a:.40} runs code")
+        if any(name in of["shells"] or name in of["interpreters"] for name in self._programs):
+            for text in self._strings:
+                self._code(text)
+                self._words_of_code(text)
+                self.text(text)
+
+    def _command(self, command: Command) -> None:
+        for operator, target in command.redirections:
+            self._redirection(operator, target)
+        words = command.words
+        key = (*words, str(command.fed or _is_fed(command)), str(command.expands))
+        if not words or key in self._done:
+            return
+        self._done.add(key)
+        if len(words) == 1 and words[0].isalnum() and words[0] not in self._bans.by_program:
+            self._programs.add(words[0])
+            if words[0] not in ("env", "set", "export", "declare"):
+                return
+        is_known = words[0] in shipped().rules and not command.expands and UNKNOWN not in "".join(words)
+        if is_known and match(words, shipped(), self._root).refusal is None:
+            self._strings += words[1:]
+            return
+        self._judge(words, command)
+        self._nested(words)
+
+    def _redirection(self, operator: str, target: str) -> None:
+        if self._bans.connections.fullmatch(target):
+            raise Denied(f"{target!a:.60} opens a connection")
+        if operator == "<<<":
+            self._strings.append(target)
+            if _SCRIPT.search(target):
+                self.text(target)
+        self._credentials(target)
+        place = _place(target, self._root)
+        if operator in _WRITING and place in ("outside", "git"):
+            raise Denied(f"{operator} {target!a:.60} writes {_WHERE[place]}")
+
+    def _judge(self, words: list[str], command: Command) -> None:
+        """Look at a program, and at each one behind it that it may run."""
+        of = self._bans.words
+        program = _base(words[0])
+        is_dynamic = UNKNOWN in words[0] or any(sign in words[0] for sign in "*?[")
+        wraps = is_dynamic or program in of["wrappers"] or program in of["shells"]
+        wraps |= len(words) > 1 and f"{program} {words[1]}" in of["wrappers"]
+        done: set[str] = set()
+        for at, word in enumerate(words if wraps else words[:1]):
+            name = _base(word)
+            self._programs.add(word if "/" in word and at == 0 else name)
+            self._programs.add(name)
+            found = self._bans.by_program.of("rm" if at == 0 and is_dynamic else name)
+            for ban in found:
+                if ban.name not in done and self._holds(ban, words[at + 1 :], command):
+                    raise Denied(f"{_shown(words[at:])}: {ban.why}")
+                if not ban.behind:
+                    done.add(ban.name)
+            if name in ("env", "set", "export", "declare") and _only_options(words[at + 1 :]):
+                raise Denied(f"{_shown(words[at:])}: it shows the environment")
+        for word in words:
+            self._credentials(word)
+            if self._bans.connections.fullmatch(word):
+                raise Denied(f"{word!a:.60} opens a connection")
+        self._outputs(words)
+
+    def _holds(self, ban: Ban, args: list[str], command: Command) -> bool:
+        if ban.behind:
+            at = _behind(ban.behind, args)
+            if at is None:
+                return False
+            args = args[at + 1 :]
+        operands = [word for word in args if not word.startswith("-")]
+        if len(operands) < ban.operands or (ban.operands_most is not None and len(operands) > ban.operands_most):
+            return False
+        if ban.fed and not (command.fed or _is_fed(command)):
+            return False
+        if ban.unknown and not any(UNKNOWN in word for word in args):
+            return False
+        if not all(any(pattern.fullmatch(word) for word in args) for pattern in ban.words):
+            return False
+        return not ban.targets or self._leads(ban, args, operands)
+
+    def _leads(self, ban: Ban, args: list[str], operands: list[str]) -> bool:
+        recursive = any(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*", word) for word in args)
+        skipped = operands[: ban.skip]
+        for word in args:
+            if word in skipped:
+                continue
+            for part in _values(word):
+                place = _place(part, self._root)
+                if place in ban.targets and (place != "unknown" or recursive):
+                    return True
+        return False
+
+    def _credentials(self, word: str) -> None:
+        if not _SUSPECT.search(word):
+            return
+        for part in {word, *_PARTS.split(word)}:
+            path = posixpath.normpath(part.removeprefix("file://"))
+            if named(part, self._root) == "credentials" or self._bans.places.fullmatch(path) or closed_by_pattern(part):
+                raise Denied(f"{word!a:.60} may hold credentials")
+
+    def _outputs(self, words: list[str]) -> None:
+        """Options that name a file to write, whatever the program."""
+        for at, word in enumerate(words[1:], 1):
+            if word.startswith("-"):
+                option, is_attached, value = word.partition("=")
+                if not is_attached:
+                    glued = re.match(r"(-[A-Za-z]*[oO])([/~.].*)", word)
+                    option, value = (glued[1], glued[2]) if glued else (word, "".join(words[at + 1 : at + 2]))
+                if self._bans.outputs.fullmatch(option) and _place(value, self._root) in ("outside", "git"):
+                    raise Denied(f"{option} {value!a:.60} writes outside the repository or into git's own files")
+
+    def _nested(self, words: list[str]) -> None:
+        """Look into the words of a command: they may be commands or code."""
+        of = self._bans.words
+        program = _base(words[0])
+        is_code = program in of["interpreters"] or program in of["editors"] or program in of["wrappers"]
+        prose = self._bans.prose.get(program, frozenset())
+        before = ""
+        for word in words:
+            is_prose = before in prose or word.partition("=")[0] in prose
+            before = word
+            if is_prose:
+                continue
+            if is_code and word is not words[0]:
+                self._code(word)
+            if _SCRIPT.search(word):
+                self.text(word)
+                for sign in "=!":
+                    if sign in word:
+                        self.text(word.partition(sign)[2])
+                if is_code:
+                    self._words_of_code(word)
+
+    def _code(self, text: str) -> None:
+        for ban in self._bans.code:
+            if ban.words[0].search(text):
+                raise Denied(f"{text!a:.60}: {ban.why}")
+
+    def _words_of_code(self, text: str) -> None:
+        """Words of code that would be a command if a list of them was run."""
+        words = _CODE_SIGNS.sub(" ", text).split()
+        if words and len(words) < 2_000:
+            self._judge(["command", *words], Command([], [], False, 0))
+
+
+_WHERE = {"outside": "outside the repository", "git": "into git's own files"}
+
+
+def _is_fed(command: Command) -> bool:
+    return any(operator in _READING for operator, _ in command.redirections)
+
+
+def _base(word: str) -> str:
+    return word.rpartition("/")[2].casefold() if "/" in word else word.casefold()
+
+
+def _behind(subcommand: re.Pattern[str], args: list[str]) -> int | None:
+    """Where a subcommand stands, behind nothing but options."""
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        at += 2 if args[at] in _GIT_VALUES else 1
+    return at if at < len(args) and subcommand.fullmatch(args[at]) else None
+
+
+def _only_options(args: list[str]) -> bool:
+    ahead = list(reversed(args))
+    while ahead:
+        word = ahead.pop()
+        if word in ("-u", "--unset", "-C", "--chdir") and ahead:
+            ahead.pop()
+        elif not (word.startswith("-") or _ASSIGNED.fullmatch(word)):
+            return False
+    return not any(_ASSIGNED.fullmatch(word) for word in args) or not args
+
+
+def _values(word: str) -> list[str]:
+    """A word, or what it gives to an option."""
+    values = [] if word.startswith("-") else [word]
+    if "=" in word:
+        values.append(word.partition("=")[2])
+    elif word.startswith("-") and not word.startswith("--") and len(word) > 2:
+        values.append(word[2:])
+    return values
+
+
+def _place(word: str, root: str | None) -> _Place | None:
+    word = word.removeprefix("file://")
+    if not word or _HARMLESS.fullmatch(word):
+        return None
+    if word[0] == UNKNOWN:
+        return "unknown"
+    if word[0] == "~":
+        return "outside"
+    place = named(word, root)
+    if place == "inside":
+        return "whole" if posixpath.normpath(word) in (".", "*", ".*", "..", "**", "{*,.*}") else None
+    return place
