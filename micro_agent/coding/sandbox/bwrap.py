@@ -7,7 +7,6 @@ which ends with bubblewrap, which ends with the thread that started it.
 
 import os
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -15,12 +14,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from micro_agent.coding.sandbox.closed import Inside, outside, policies, refuse_links
-from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
+from micro_agent.coding.sandbox.closed import Inside, is_laid, outside, policies
+from micro_agent.coding.sandbox.contract import BY_SIGNAL, USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, folder_in, held
 from micro_agent.coding.sandbox.launcher import children_of, usage_of
 from micro_agent.coding.sandbox.seccomp import program
-from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
+from micro_agent.coding.sandbox.stages import environment, folder_of, path_outside, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
 _WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--", "/bin/sh", "-c"]
@@ -38,7 +37,6 @@ exec "$@"
 """
 """A view of the repository over itself: what is written goes into a file system in memory that nobody else sees."""
 _EMPTY = ("/tmp", "/var/tmp", "/dev/shm")
-_BY_SIGNAL = 128
 _OWN = 3
 """Processes of the sandbox itself."""
 
@@ -73,8 +71,7 @@ class Bwrap:
         folder, since = folder_of(self.root, cwd), time.monotonic()
         variables = environment(self.root, home="/tmp", added=env)
         with ExitStack() as after:
-            names = policies() if profile == "rw-repo" else ()
-            after.enter_context(held(self.state, self.root, names))
+            after.enter_context(held(self.state, self.root, protected=profile == "rw-repo"))
             source = self.root
             before: list[str] = []
             if profile == "try" and self.overlay:
@@ -87,9 +84,10 @@ class Bwrap:
             for name, value in variables.items():
                 options += ["--setenv", name, value]
             inner = supervised(pipeline, bounds)
-            started = after.enter_context(_started(before, options, inner, stdin=bool(stdin)))
+            outer = [*before, "bwrap", *options]
+            started = after.enter_context(_started(outer, inner, self.root, stdin=bool(stdin)))
             ran = watch(started, stdin, bounds, since=since)
-        if b'"exit-code"' not in started.report and ran.exit is not None and ran.exit < _BY_SIGNAL:
+        if b'"exit-code"' not in started.report and ran.exit is not None and ran.exit < BY_SIGNAL:
             said = ran.stderr.decode(errors="replace").strip().replace(str(self.root), ".")
             raise SandboxUnavailable(f"bwrap cannot set up its sandbox: {said[:300]}")
         return ran
@@ -107,16 +105,17 @@ class Bwrap:
         around: list[str] = []
         within: list[str] = []
         for path in outside([self.state, *self.masked]):
-            (around if path == self.root or path in self.root.parents else within).append(str(path))
+            if path == self.root or path in self.root.parents:
+                around.append(str(path))
+            elif self.root in path.parents or not any(Path(folder) in path.parents for folder in (*_EMPTY, "/run")):
+                within.append(str(path))
         for path in around:
             options += ["--tmpfs", path]
         options += ["--bind" if profile != "ro" else "--ro-bind", str(source), root]
         secrets, gits = self.inside.found()
         if profile == "rw-repo":
-            refuse_links(self.root)
             for path in [*(self.root / name for name in policies()), *gits]:
-                mode = path.lstat().st_mode
-                options += ["--ro-bind", "/dev/null" if stat.S_ISSOCK(mode) else str(path), str(path)]
+                options += ["--ro-bind", "/dev/null" if is_laid(path) else str(path), str(path)]
         for path in [*within, *map(str, secrets)]:
             options += _cover(path)
         for path in ("/run", *around):
@@ -131,7 +130,7 @@ def _cover(path: str) -> list[str]:
 
 
 @contextmanager
-def _started(before: list[str], options: list[str], inner: list[str], *, stdin: bool) -> Generator[Started]:
+def _started(outer: list[str], inner: list[str], root: Path, *, stdin: bool) -> Generator[Started]:
     """Bubblewrap with this program in it, for `watch`."""
     with ExitStack() as after:
         status, reporting = os.pipe()
@@ -140,7 +139,7 @@ def _started(before: list[str], options: list[str], inner: list[str], *, stdin: 
         after.callback(os.close, filtering)
         os.write(filtering, program(internet=True))
         os.lseek(filtering, 0, os.SEEK_SET)
-        argv = [*_WITH_PARENT, _IF_PARENT_LIVES, "sh", str(os.getpid()), *before, "bwrap", *options]
+        argv = [*_WITH_PARENT, _IF_PARENT_LIVES, "sh", str(os.getpid()), *outer]
         argv += ["--seccomp", str(filtering), "--json-status-fd", str(reporting), "--", *inner]
         try:
             process = subprocess.Popen(
@@ -150,6 +149,7 @@ def _started(before: list[str], options: list[str], inner: list[str], *, stdin: 
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 cwd="/",
+                env={"PATH": path_outside(root)},
                 pass_fds=(filtering, reporting),
                 start_new_session=True,
             )

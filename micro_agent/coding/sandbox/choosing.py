@@ -1,6 +1,5 @@
 """Which sandbox a repository gets: the strongest whose canary does not get out, or the one that was asked for."""
 
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import Literal
 from micro_agent.coding.sandbox.bwrap import Bwrap
 from micro_agent.coding.sandbox.canary import check
 from micro_agent.coding.sandbox.clone import Clone
+from micro_agent.coding.sandbox.container import Container, has_image
 from micro_agent.coding.sandbox.contract import Bounds, Kind, Sandbox, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.landlock import Landlock
 
-_STRONGEST_FIRST: tuple[Kind, ...] = ("bwrap", "landlock")
+_STRONGEST_FIRST: tuple[Kind, ...] = ("bwrap", "container", "landlock")
 
 
 def choose(
@@ -41,6 +41,8 @@ def choose(
         return found
     reasons: list[str] = []
     for kind in _STRONGEST_FIRST:
+        if kind == "container" and not has_image(root):
+            continue
         found = _probed(kind, root, state, tuple(masked))
         if not isinstance(found, str):
             return found
@@ -51,19 +53,21 @@ def choose(
 @cache
 def _probed(kind: Kind, root: Path, state: Path, masked: tuple[Path, ...]) -> Sandbox | str:
     """The sandbox of this kind, or what is wrong with it."""
-    if sys.platform != "linux":
-        return f"{kind} needs Linux"
-    try:
-        if kind == "landlock":
-            sandbox: Sandbox = Landlock(root, state, masked)
-            check(sandbox, root, state)
-        else:
+    sandbox: Sandbox
+    match kind:
+        case "bwrap":
             sandbox = Bwrap(root, state, masked)
-            check(sandbox, root, state)
-            sandbox = _with_view(sandbox)
-    except (SandboxUnavailable, OSError) as error:
-        return error.message if isinstance(error, SandboxUnavailable) else f"{kind} cannot be tried: {error}"
-    return sandbox
+        case "container":
+            sandbox = Container(root, state)
+        case _:
+            sandbox = Landlock(root, state, masked)
+    try:
+        check(sandbox, root, state)
+        return _with_view(sandbox) if isinstance(sandbox, Bwrap) else sandbox
+    except SandboxUnavailable as error:
+        return error.message
+    except OSError as error:
+        return f"{kind} cannot be tried: {error}"
 
 
 def _with_view(sandbox: Bwrap) -> Bwrap:

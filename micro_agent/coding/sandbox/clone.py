@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.coding.sandbox import launcher
-from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
+from micro_agent.coding.sandbox.contract import BY_SIGNAL, USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
 from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
-_BY_SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,30 @@ class Clone:
             home = new_folder(self.state)
             root = copied(self.root, self.state) if profile == "try" else self.root
             variables = environment(self.root, home=str(home), added=env)
-            return launched(pipeline, folder_of(root, cwd), variables, stdin, bounds)
+            return launched(supervised(pipeline, bounds), folder_of(root, cwd), variables, stdin, bounds)[0]
 
 
 def launched(
-    pipeline: Sequence[Stage], folder: str, variables: dict[str, str], stdin: bytes, bounds: Bounds, *,
-    rules: dict[str, Any] | None = None, refused: bytes | None = None,
-) -> Ran:  # fmt: skip
-    """Run a pipeline by the launcher, under these rules of Landlock and this filter of system calls.
+    argv: Sequence[str], folder: str, variables: Mapping[str, str], stdin: bytes, bounds: Bounds, *,
+    rules: Mapping[str, Any] | None = None, refused: bytes | None = None, ending: Sequence[str] = (),
+    after: Sequence[Sequence[str]] = (), spare: tuple[int, int] = (1, 0),
+) -> tuple[Ran, list[str]]:  # fmt: skip
+    """Run a program by the launcher, under these rules of Landlock and this filter of system calls.
+
+    Args:
+        argv: The program.
+        folder: Where it runs.
+        variables: Its environment.
+        stdin: What it reads.
+        bounds: What it may use.
+        rules: What Landlock allows; ``None`` for no Landlock.
+        refused: The filter of system calls.
+        ending: What ends it before its time, and
+        after: what is run when it has ended, see `micro_agent.coding.sandbox.launcher`.
+        spare: How many processes, and bytes of memory, the sandbox itself uses.
+
+    Returns:
+        What came of it, and what each of ``after`` printed.
 
     Raises:
         SandboxUnavailable: The launcher could not start it.
@@ -66,20 +81,22 @@ def launched(
     since = time.monotonic()
     order = {
         "parent": os.getpid(),
-        "argv": supervised(pipeline, bounds),
-        "env": variables,
+        "argv": argv,
+        "env": dict(variables),
         "folder": folder,
         "rules": rules,
         "filter": None if refused is None else base64.b64encode(refused).decode(),
-        "most": bounds.processes,
-        "memory": bounds.memory,
+        "most": bounds.processes + spare[0],
+        "memory": bounds.memory + spare[1],
+        "ending": ending,
+        "after": after,
     }
     with _started(order, stdin=bool(stdin)) as started:
         ran = watch(started, stdin, bounds, since=since)
-    if not started.report and ran.exit is not None and ran.exit < _BY_SIGNAL:
+    if not started.report and ran.exit is not None and ran.exit < BY_SIGNAL:
         said = ran.stderr.decode(errors="replace").strip()
         raise SandboxUnavailable(f"a program cannot be started: {said[-300:]}")
-    return ran
+    return ran, json.loads(started.report or b"{}").get("after", [])
 
 
 @contextmanager

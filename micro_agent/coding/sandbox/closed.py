@@ -6,6 +6,7 @@ The lists are in ``closed.json``; what is closed inside a repository is told by 
 import json
 import os
 import pwd
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,6 @@ from functools import cache
 from pathlib import Path
 
 from micro_agent.coding.paths import closed
-from micro_agent.coding.sandbox.contract import SandboxUnavailable
 
 _TICK_NS = 100_000_000
 
@@ -26,6 +26,11 @@ def _lists() -> dict[str, list[str]]:
 def policies() -> tuple[str, ...]:
     """The names at the top of a repository that decide something: nobody changes or makes them from inside."""
     return tuple(_lists()["policy"])
+
+
+def is_laid(path: Path) -> bool:
+    """Whether what is there was laid there to keep the name: a socket of mode 0."""
+    return os.lstat(path).st_mode == stat.S_IFSOCK
 
 
 def outside(masked: Sequence[Path]) -> list[Path]:
@@ -71,7 +76,10 @@ class Inside:
     _known: dict[str, _Folder] = field(default_factory=dict[str, _Folder])
 
     def found(self) -> tuple[list[Path], list[Path]]:
-        """The paths that hold credentials, and the `.git` of the repositories inside of it, as of now."""
+        """What is closed to reading, and the `.git` of the repositories inside of it, as of now.
+
+        Besides credentials those are sockets, pipes and devices, which lead out.
+        """
         secrets: list[Path] = []
         gits: list[Path] = []
         waiting = [str(self.root)]
@@ -90,6 +98,8 @@ class Inside:
             secrets += [Path(path, name) for name in folder.secrets]
             gits += [Path(path, name) for name in folder.gits]
         self._known = known
+        kept = [self.root / name for name in policies()]
+        secrets = [path for path in secrets if path not in kept or not is_laid(path)]
         inner = [path for path in gits if path.parent != self.root]
         return [real for path in secrets for real in self._real(path)], inner
 
@@ -113,7 +123,7 @@ def _read(path: str, changed: int) -> _Folder:
             why = closed(entry.name, is_folder=is_folder)
             if why == "git":
                 gits += [] if entry.is_symlink() else [entry.name]
-            elif why:
+            elif why or not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False)):
                 secrets.append(entry.name)
             elif is_folder and entry.name not in _lists()["installed"]:
                 folders.append(entry.name)
@@ -121,14 +131,3 @@ def _read(path: str, changed: int) -> _Folder:
     if time.time_ns() - changed < _TICK_NS:
         changed = -1
     return _Folder(changed, tuple(folders), tuple(secrets), tuple(gits))
-
-
-def refuse_links(root: Path) -> None:
-    """What decides something must not be a link, which nothing can be laid over.
-
-    Raises:
-        SandboxUnavailable: It is one.
-    """
-    for name in policies():
-        if (root / name).is_symlink():
-            raise SandboxUnavailable(f"{name} is a link and cannot be protected: put what it names in its place")

@@ -35,6 +35,8 @@ class Bounds:
     output: int = 200_000
 
 
+BY_SIGNAL = 128
+"""An exit status from here on says that a signal ended a program."""
 USUAL = Bounds()
 """What a program may use where nothing is said."""
 

@@ -11,10 +11,11 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from micro_agent.coding.sandbox.closed import is_laid, policies
 from micro_agent.coding.sandbox.contract import SandboxUnavailable
 
 _OURS = "micro-agent-"
@@ -28,35 +29,47 @@ def folder_in(state: Path) -> Path:
 
 
 @contextmanager
-def held(state: Path, root: Path, names: Sequence[str] = ()) -> Generator[list[Path]]:
-    """Have something lie under each of these names at the top of a repository; what was not there goes away again.
+def held(state: Path, root: Path, *, protected: bool = False) -> Generator[None]:
+    """Hold a repository while programs run in it.
 
-    It stays while another sandbox of the same repository runs, in this process or another one; the last one out takes
-    it away, and what a crash left.
+    Args:
+        state: The folder of its state. What `new_folder` makes there goes away with the last one that holds the
+            repository, in this process or another one, and so does what a crash left.
+        root: The repository.
+        protected: Whether something is to lie under each of the names that decide something. What was not there goes
+            away again in the same way.
 
-    Yields:
-        The paths of the names.
+    Raises:
+        SandboxUnavailable: Nothing can be laid there.
     """
     with ExitStack() as after:
-        lock = os.open(folder_in(state) / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         after.callback(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_SH)
-        after.callback(_leave, lock, state, root, names)
-        paths = [root / name for name in names]
-        for path in paths:
-            with suppress(FileExistsError):
-                os.mknod(path, stat.S_IFSOCK)
-        yield paths
+        after.callback(_leave, lock, state, root)
+        for name in policies() if protected else ():
+            _lay(root / name)
+        yield
 
 
-def _leave(lock: int, state: Path, root: Path, names: Sequence[str]) -> None:
+def _lay(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFSOCK)
+    except FileExistsError:
+        if path.is_symlink():
+            raise SandboxUnavailable(f"{path.name} is a link and cannot be protected: put there what it names") from None
+    except OSError as error:
+        raise SandboxUnavailable(f"{path.name} is not there and cannot be kept from being made: {error}") from None
+
+
+def _leave(lock: int, state: Path, root: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
-    for name in names:
+    for name in policies():
         with suppress(FileNotFoundError):
-            if os.lstat(root / name).st_mode == stat.S_IFSOCK:
+            if is_laid(root / name):
                 os.unlink(root / name)
     for left in folder_in(state).glob(f"{_OURS}*"):
         shutil.rmtree(left, ignore_errors=True)

@@ -10,7 +10,10 @@ descriptor is the only argument:
 - ``rules``: what Landlock allows, ``{"handled": [files, network, scope], "allowed": [[access, path], …]}``, or
   ``null``,
 - ``most``: how many processes and threads there may be, ``memory`` the bytes of their memory,
-- ``report``: the descriptor of a pipe that gets how the program ended.
+- ``report``: the descriptor of a pipe that gets how the program ended,
+- ``ending``: a command that is run again and again to end the program before its time, for a client of containers has to
+  live until its container is gone; empty for all others,
+- ``after``: commands that are run when it has ended, what each prints going into the report.
 """
 
 import base64
@@ -30,6 +33,7 @@ _VERSION_3 = 0x20080522
 _FILE_RIGHTS = 1 | 2 | 4 | 1 << 14 | 1 << 15
 """What can be allowed of a file that is no folder: execute, write, read, truncate, ioctl."""
 _LOOK_EVERY_S, _SOON_S = 0.25, 0.01
+_TRIES, _LONGEST = 200, 10_000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -54,10 +58,11 @@ def main(order: dict[str, Any]) -> int:
     while ended is None:
         got = signal.sigtimedwait(signals, _LOOK_EVERY_S)
         count, memory = usage_of(os.getpid(), order["most"])
-        if (got is not None and got.si_signo == signal.SIGTERM) or count > order["most"] or memory > order["memory"]:
-            ended = -signal.SIGKILL
+        if got is not None and got.si_signo == signal.SIGTERM or count > order["most"] or memory > order["memory"]:
+            ended = _ended(program, order["ending"])
         else:
             ended = _reaped(program)
+    said = [_output(command) for command in order["after"]]
     with suppress(ChildProcessError):
         while True:
             for pid in _descendants(os.getpid()):
@@ -66,8 +71,30 @@ def main(order: dict[str, Any]) -> int:
             signal.sigtimedwait({signal.SIGCHLD}, _SOON_S)
             os.waitpid(-1, os.WNOHANG)
     code = 128 - ended if ended < 0 else ended
-    os.write(order["report"], json.dumps({"exit-code": code}).encode())
+    os.write(order["report"], json.dumps({"exit-code": code, "after": said}).encode())
     return code
+
+
+def _ended(program: int, command: list[str]) -> int:
+    """End the program before its time: by this command, or without one as all others will be."""
+    tries = _TRIES if command else 0
+    while tries and _reaped(program) is None:
+        tries -= 1
+        _output(command)
+        signal.sigtimedwait({signal.SIGCHLD}, _LOOK_EVERY_S)
+    return -signal.SIGKILL
+
+
+def _output(command: list[str]) -> str:
+    """What a command prints. It starts with the signals of any program."""
+    reading, writing = os.pipe()
+    actions = [(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_DUP2, writing, 2)]
+    pid = os.posix_spawnp(command[0], command, os.environ, file_actions=actions, setsigmask=())
+    os.close(writing)
+    with open(reading, encoding="utf-8", errors="replace") as output:
+        printed = output.read(_LONGEST)
+    os.waitpid(pid, 0)
+    return printed
 
 
 def _reaped(program: int) -> int | None:
@@ -131,7 +158,8 @@ def _become(order: dict[str, Any], failed: int) -> None:  # pragma: no cover (ru
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.setsid()
         os.chdir(order["folder"])
-        _call("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
+        if not order["ending"]:  # clients of containers may need a program that sets its user
+            _call("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
         if order["rules"] is not None:
             _drop_capabilities()
             _restrict(**order["rules"])

@@ -29,8 +29,8 @@ all() {
     if (($# == count)); then one "$errors" "$@"; else one "$errors" "${@:1:count}" | all "${@:count+1}"; fi
 }
 set -o pipefail
-all "$@"
 """
+_INSTEAD, _WITHIN = 'all "$@"\n', '(all "$@"); exit $?\n'
 """The shell's own errors, such as "Killed", go nowhere: the exit status says it. A limit that the system has set lower
 already cannot be raised, and need not be."""
 
@@ -39,8 +39,13 @@ _HARMLESS = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/bash") -> list[str]:
-    """The argv that sets the limits and runs a pipeline, with its exit status as of ``pipefail``."""
+def supervised(
+    pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/bash", stays: bool = False
+) -> list[str]:
+    """The argv that sets the limits and runs a pipeline, with its exit status as of ``pipefail``.
+
+    A program alone takes the place of the shell, unless it ``stays``: the first process of a container gets no signals.
+    """
     limits = {
         "-c": 0,
         "-d": bounds.memory // 1024,
@@ -49,7 +54,7 @@ def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/b
         "-t": math.ceil(bounds.timeout_s) * (os.cpu_count() or 1) + 10,
         "-u": bounds.processes,
     }
-    argv = [bash, "--noprofile", "--norc", "-p", "-c", _SCRIPT, "sandbox", str(len(limits))]
+    argv = [bash, "--noprofile", "--norc", "-p", "-c", _SCRIPT + (_WITHIN if stays else _INSTEAD), "sandbox", str(len(limits))]
     argv += [f"{option}={value}" for option, value in limits.items()]
     for stage in pipeline:
         argv += [str(len(stage.argv)), stage.stderr, *stage.argv]
@@ -57,16 +62,18 @@ def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/b
 
 
 def environment(root: Path, *, home: str, added: Mapping[str, str] | None) -> dict[str, str]:
-    """The variables of a program: few, none of which can hold a key; and those that the caller adds.
+    """The variables of a program: few, none of which can hold a key; and those that the caller adds."""
+    kept = {name: os.environ[name] for name in _HARMLESS if name in os.environ}
+    usual = {"PATH": path_outside(root), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TERM": "dumb"}
+    return {**usual, **kept, **(added or {})}
 
-    The folders of ``PATH`` that are in the repository are left out.
-    """
+
+def path_outside(root: Path) -> str:
+    """The user's ``PATH`` without its folders that are in the repository, and the system's."""
     inside = f"{root}/"
     folders = [folder for folder in os.environ.get("PATH", "").split(":") if folder.startswith("/")]
     folders = [folder for folder in folders if not f"{os.path.realpath(folder)}/".startswith(inside)]
-    path = ":".join(dict.fromkeys([*folders, *_SYSTEM_PATH.split(":")]))
-    kept = {name: os.environ[name] for name in _HARMLESS if name in os.environ}
-    return {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TERM": "dumb", **kept, **(added or {})}
+    return ":".join(dict.fromkeys([*folders, *_SYSTEM_PATH.split(":")]))
 
 
 def folder_of(root: Path, cwd: str) -> str:

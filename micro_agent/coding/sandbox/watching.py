@@ -85,12 +85,13 @@ def watch(started: Started, stdin: bytes, bounds: Bounds, *, since: float) -> Ra
     try:
         timed_out = _serve(started, stdin, bounds, (out, err), ended, since + bounds.timeout_s)
     finally:
+        os.close(ended)
+        _close(process, out, err)
         while process.poll() is None:
             started.end()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_LOOK_EVERY_S)
-        os.close(ended)
-        _close(started, out, err)
+        _gone(started)
     code = process.returncode
     exit_status = None if timed_out else 128 - code if code < 0 else code
     took = time.monotonic() - since
@@ -158,22 +159,27 @@ def _read(descriptor: int, into: Kept | Started) -> int:
     return len(data)
 
 
-def _close(started: Started, out: Kept, err: Kept) -> None:
-    """Take what is still in the pipes, without waiting for whoever holds them, and close them."""
-    process = started.process
+def _close(process: "subprocess.Popen[bytes]", out: Kept, err: Kept) -> None:
+    """Take what is still in the outputs, without waiting for whoever holds them, and close them.
+
+    Nothing that is to be ended then waits for us to read.
+    """
+    for stream, kept in ((process.stdout, out), (process.stderr, err)):
+        assert stream is not None
+        _drain(stream.fileno(), kept)
+        stream.close()
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+def _gone(started: Started) -> None:
+    """Take the last report, and wait for what ends after the process that we started."""
     if started.status is not None:
         _drain(started.status, started)
         os.close(started.status)
     if started.first is not None:
         select.select([started.first], [], [])  # not for ever: the system has ended it
         os.close(started.first)
-    for stream, kept in ((process.stdout, out), (process.stderr, err)):
-        assert stream is not None
-        _drain(stream.fileno(), kept)
-        stream.close()
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
 
 
 def _drain(descriptor: int, into: Kept | Started) -> None:
