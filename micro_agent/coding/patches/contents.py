@@ -23,7 +23,7 @@ class Content:
     lines: list[str]
     ends: bool
     encoding: str = "utf-8"
-    _keyed: dict[str, tuple[str, list[int]]] = field(default_factory=dict[str, tuple[str, list[int]]], repr=False)
+    _keyed: dict[str, tuple[str, list[int]]] = field(default_factory=dict[str, tuple[str, list[int]]], repr=False, compare=False)
 
     def bytes(self, path: str) -> bytes:
         """The file as it is written. Raises `PatchError` where its encoding lacks a sign."""

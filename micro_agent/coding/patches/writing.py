@@ -1,8 +1,8 @@
 """All changes of a patch are written, or none, whatever ends the process in between.
 
-The new contents are written beside the files, then each is renamed into its place. A journal in
-the folder of state says beforehand what will be done, and keeps what was there. Whoever comes next and finds one takes back what was
-done: the patch was not applied.
+The new contents are written beside the files, then each is renamed into its place. A journal in the folder of state
+says beforehand what will be done, and keeps what was there. Whoever comes next and finds one takes back what was done:
+the patch was not applied.
 """
 
 import fcntl
