@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from micro_agent.cli.options import Again, option
+from micro_agent.cli.options import Again, option, settings, store_of
 
 if TYPE_CHECKING:
     from micro_agent.coding.workplace import Wanted
@@ -73,10 +73,10 @@ class Repository:
 
     def store(self, found: "Settings", traces_dir: Path | None) -> "TraceStore":
         """Its runs on record."""
-        from micro_agent.coding.workplace import store_of
+        from micro_agent.coding import workplace
 
         named = found.traces_dir if "traces_dir" in found.model_fields_set else None
-        return store_of(self.root, state_dir=found.micro_agent_state_dir, traces_dir=traces_dir or named)
+        return workplace.store_of(self.root, state_dir=found.micro_agent_state_dir, traces_dir=traces_dir or named)
 
     def tools(self, found: "Settings", store: "TraceStore") -> "dict[str, Tool]":
         """The coding toolset for it, and what the user names or has installed. Raises what these raise."""
@@ -92,6 +92,12 @@ class Repository:
         masked = [] if is_inside(store.state_dir, store.directory) else [store.directory]
         tools = coding_toolset(self.root, sandbox=self.sandbox, state_dir=found.micro_agent_state_dir, masked=masked)
         return load_tools(modules=found.tools_modules, builtin=tools)
+
+
+def runs_of(repo: Path | None, traces_dir: Path | None) -> "TraceStore":
+    """The runs on record, those of a repository where one is named."""
+    repository = repository_of(None, repo)
+    return store_of(settings(repository=repository), traces_dir, repository)
 
 
 def repository_of(toolset: Named | None, repo: Path | None, sandbox: Held | None = None) -> Repository | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from micro_agent.cli.messages import print_json, print_text, say
-from micro_agent.cli.options import Json, TracesDir, option, settings, store_of
-from micro_agent.cli.repository import Repo, repository_of
+from micro_agent.cli.options import Json, TracesDir, option
+from micro_agent.cli.repository import Repo, runs_of
 from micro_agent.cli.run_ids import run_id_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def list_runs(
     as_json: Json = False,
 ) -> None:
     """List runs, latest first."""
-    store = _store(repo, traces_dir)
+    store = runs_of(repo, traces_dir)
     shown = 0
     for run in _runs(store):
         if as_json:
@@ -54,7 +54,7 @@ def show(
     """Show one run, like `replay`."""
     from micro_agent.replay import describe
 
-    store = _store(repo, traces_dir)
+    store = runs_of(repo, traces_dir)
     run = store.load(run_id_of(store, run_id))
     if as_json:
         print_json(run)
@@ -67,7 +67,7 @@ def stats(repo: Repo = None, traces_dir: TracesDir = None, as_json: Json = False
     """Summarize runs: outcomes, calls, tokens, cost, latency."""
     from micro_agent.replay import statistics
 
-    counted = statistics(_runs(_store(repo, traces_dir)))
+    counted = statistics(_runs(runs_of(repo, traces_dir)))
     if as_json:
         print_json(counted)
         return
@@ -87,18 +87,13 @@ def diff(
     """Compare two runs step by step. Exits with 1 if they differ."""
     from micro_agent.replay import diff
 
-    store = _store(repo, traces_dir)
+    store = runs_of(repo, traces_dir)
     found = diff(_run(store, a), _run(store, b))
     if as_json:
         print_json(found.as_dict())
     else:
         print_text("\n".join(found.lines()))
     raise typer.Exit(0 if found.same else 1)
-
-
-def _store(repo: Repo, traces_dir: TracesDir) -> "TraceStore":
-    repository = repository_of(None, repo)
-    return store_of(settings(repository=repository), traces_dir, repository)
 
 
 def _run(store: "TraceStore", named: str) -> "Run":

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from micro_agent.errors import NotWaiting, StorageError
 from micro_agent.files.jsonl import encode
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from micro_agent.run import Run
     from micro_agent.tools import Ready
 
+Kind = Literal["patch", "command", "tool"]
+"""What a question is about; ``tool``: any other call."""
 _LOOKED_UP = ("shown", "expires", "fault")
 """What the driver adds to a question: the loop cannot know it."""
 
@@ -46,6 +48,24 @@ def as_approved(question: dict[str, Any], call: int, ready: "Ready") -> None:
     except QuestionChanged:
         told = f"the call of {ready.tool.name} is not the one that was approved, and it was not made"
         raise QuestionChanged(f"{told}: do not change what is asked about") from None
+
+
+def preview_in(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What the tool shows of a call, nothing where it has no preview."""
+    shown = question.get("shown")
+    return cast("dict[str, Any]", shown) if isinstance(shown, dict) else {} if shown is None else {"shown": shown}
+
+
+def about(question: Mapping[str, Any]) -> tuple[Kind, str | None]:
+    """Of what kind a question is, and the id of what is shown."""
+    shown = preview_in(question)
+    kind, named = shown.get("kind"), shown.get("id")
+    return kind if kind in get_args(Kind) else "tool", named if isinstance(named, str) else None
+
+
+def until(question: Mapping[str, Any]) -> datetime | None:
+    """When a question expires; ``None`` where it does not, or nobody can tell."""
+    return _time(question.get("expires"))
 
 
 def expiry(after_s: float, later_than: str | None = None) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 IDS = [f"{number:032x}" for number in range(6)]
-COMMANDS = ["", "ask", "replay", "resume", "approve", "reject", "traces", "traces list", "traces show",
+COMMANDS = ["", "ask", "replay", "resume", "approve", "reject", "approvals", "approvals list", "approvals show", "traces", "traces list", "traces show",
             "traces stats", "traces diff", "tools", "eval", "eval run", "eval report", "eval compare", "eval score",
             "optimize", "serve", "doctor", "chat"]  # fmt: skip
 
