@@ -16,7 +16,8 @@ FILES = {
 def git(where: Path, *args: str) -> str:
     """What git says."""
     env = {
-        "PATH": os.environ["PATH"], "HOME": str(where.parent), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+        "PATH": os.environ["PATH"], "HOME": str(where.parent),
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
         **{f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     }  # fmt: skip
     return subprocess.run(["git", "-C", str(where), *args], env=env, check=True, capture_output=True, text=True).stdout

@@ -39,8 +39,17 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("run_cmd", {"cmd": "rg adds README.md"}),
     ("run_cmd", {"cmd": "rm -rf /"}),
     ("run_cmd", {"cmd": "micro-agent approve last"}),
-    ("run_tests", {"test_cmd": "make all"}),
+    ("run_cmd", {"cmd": "./evil"}),
 ]
+
+
+MODULE = """
+import contextlib, pathlib
+for path in {paths!r}:
+    with contextlib.suppress(OSError):
+        pathlib.Path(path).touch()
+print({mark!r})
+"""
 
 
 def program(mark: Path) -> str:
@@ -50,7 +59,7 @@ def program(mark: Path) -> str:
 
 def module(mark: Path) -> str:
     """Python that does."""
-    return f"import contextlib, pathlib\nfor path in ({str(mark)!r}, {MARK!r}):\n    with contextlib.suppress(OSError):\n        pathlib.Path(path).touch()\nprint({MARK!r})\n"
+    return MODULE.format(paths=(str(mark), MARK), mark=MARK)
 
 
 def executable(path: Path, mark: Path) -> None:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from micro_agent import Run
 from micro_agent.coding.workplace import store_of
 from micro_agent.testing import ModelServer, call, text
 from tests.coding.repositories import repository
@@ -113,7 +112,7 @@ def test_a_fork_of_a_run_stays_in_the_repository(cli: "Cli", repo: Path):
         (["--repo", "nowhere"], {}, "the repository 'nowhere' is not there: name the folder of one"),
         (["--repo", "own.py"], {}, "the repository 'own.py' is not a folder: name the folder of one"),
         (["--sandbox", "bwrap"], {}, "--sandbox goes with --repo DIR, whose commands it holds"),
-        (["--repo", "my repo", "--tools", "my repo/sums.py"], {}, "a file of tools (--tools, TOOLS_MODULES) is 'my rep"),
+        (["--repo", "my repo", "--tools", "my repo/sums.py"], {}, "a file of tools (--tools, TOOLS_MODULES) is 'my"),
         (["--repo", "my repo"], {"TOOLS_MODULES": "own.py,./my repo/sums.py"}, "a file of tools (--tools, TOOLS_MO"),
         (["--repo", "my repo"], {"TOOLS_MODULES": "sums"}, "the tools of sums cannot be loaded: there is no module"),
         (["--repo", "my repo"], {"TRACES_DIR": "my repo/traces"}, "the folder of traces (--traces-dir, TRACES_DIR) is"),

@@ -93,12 +93,19 @@ ALLOWED = [
 
 @each(("cmd", "exit_status", "stdout"), ALLOWED)
 def test_what_is_allowed_runs_as_in_bash(cmd: str, exit_status: int, stdout: str, held: Desk, bare: Desk) -> None:
-    bash = subprocess.run(["bash", "-o", "pipefail", "-c", cmd], cwd=held.root, capture_output=True, text=True, check=False)
+    bash = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", cmd], cwd=held.root, capture_output=True, text=True, check=False
+    )
     assert (bash.returncode, bash.stdout) == (exit_status, stdout)
     for desk in (held, bare) if cmd in ("cat missing || ls notes.txt", "git log --format=%s") else (held,):
         assert not desk.asks(cmd)
         done = desk.run(cmd)
-        assert {**done, "stderr_tail": ""} == {"cmd": cmd, "exit": exit_status, "stdout_tail": stdout, "stderr_tail": ""}
+        assert {**done, "stderr_tail": ""} == {
+            "cmd": cmd,
+            "exit": exit_status,
+            "stdout_tail": stdout,
+            "stderr_tail": "",
+        }
         assert ("No such file" in done["stderr_tail"]) == ("No such file" in bash.stderr)
 
 
