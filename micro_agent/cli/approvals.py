@@ -28,10 +28,10 @@ def list_approvals(repo: Repo = None, traces_dir: TracesDir = None, as_json: Jso
         print_json(rows)
         return
     for row in rows:
-        left = "never expires" if row["expires_in_s"] is None else f"expires in {_told(row['expires_in_s'])}"
+        left = "never expires" if row["expires_in_s"] is None else f"expires in {told(row['expires_in_s'])}"
         left = "expired" if row["expired"] else left
         named = " ".join(filter(None, (row["tool"], row["kind"], row["id"])))
-        print_text(f"{row['run_id']}  {named}  {_told(row['age_s'])} old, {left}{'  (busy)' if row['busy'] else ''}")
+        print_text(f"{row['run_id']}  {named}  {told(row['age_s'])} old, {left}{'  (busy)' if row['busy'] else ''}")
     if not rows:
         say("No run waits for a decision.")
 
@@ -80,7 +80,7 @@ def _row(run: "OpenRun", since: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _told(seconds: int) -> str:
+def told(seconds: int) -> str:
     """So many seconds in the largest unit that they fill."""
     size, unit = next((size, unit) for size, unit in _UNITS if seconds >= size or size == 1)
     return f"{seconds // size} {unit}"

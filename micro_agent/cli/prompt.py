@@ -57,7 +57,6 @@ def _asked(question: Question) -> Approval:
         typer.echo("Run it? [y]es, [n]o, [e]dit, or no with a reason: ", err=True, nl=False)
         answer = _line(question)
         if isinstance(answer, Approval):
-            say(f"\n{answer.word}: decided elsewhere")
             return answer
         if answer is None:
             return Approval("pause")
@@ -97,6 +96,7 @@ def _line(question: Question) -> str | Approval | None:
     """A line of the terminal, or a decision from elsewhere; ``None`` when the terminal is closed."""
     while True:
         if (standing := question.elsewhere()) is not None:
+            say(f"\n{standing.word}: decided elsewhere")
             return standing
         if select.select([sys.stdin], [], [], _LOOK_AGAIN_S)[0]:
             return sys.stdin.readline() or None

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from micro_agent.errors import NotWaiting, StorageError
 from micro_agent.files.jsonl import encode
@@ -60,7 +60,8 @@ def about(question: Mapping[str, Any]) -> tuple[Kind, str | None]:
     """Of what kind a question is, and the id of what is shown."""
     shown = preview_in(question)
     kind, named = shown.get("kind"), shown.get("id")
-    return kind if kind in get_args(Kind) else "tool", named if isinstance(named, str) else None
+    known: Kind = kind if kind in ("patch", "command") else "tool"
+    return known, named if isinstance(named, str) else None
 
 
 def until(question: Mapping[str, Any]) -> datetime | None:
