@@ -71,7 +71,9 @@ def test_a_refusal_says_which_hunk_what_it_expects_and_what_is_there(root: Path)
 
 
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "PATH": "/usr/local/bin:/usr/bin:/bin"}
-words = st.sampled_from(["", "a", "b", "  c", "\td", "-e", "+f", " g ", "@@ -1 +1 @@", "--- a/x", "+++ b/x", "\\ h", "é", "```"])
+words = st.sampled_from(
+    ["", "a", "b", "  c", "\td", "-e", "+f", " g ", "@@ -1 +1 @@", "--- a/x", "+++ b/x", "\\ h", "é", "```"]
+)
 texts = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(words, max_size=30), st.sampled_from(["", "\n"]))
 
 
@@ -144,7 +146,10 @@ def surrounded(lines: list[str], rng: random.Random) -> list[str]:
 
 
 def unprefixed(lines: list[str], rng: random.Random) -> list[str]:
-    return [line.replace(" a/", " ").replace(" b/", " ") if line.startswith(("---", "+++", "diff")) else line for line in lines]
+    return [
+        line.replace(" a/", " ").replace(" b/", " ") if line.startswith(("---", "+++", "diff")) else line
+        for line in lines
+    ]
 
 
 DAMAGES: list[Callable[[list[str], random.Random], list[str]]] = [
@@ -153,9 +158,18 @@ DAMAGES: list[Callable[[list[str], random.Random], list[str]]] = [
 plain = st.lists(st.sampled_from(["a", "b", "c()", "  d", "    e", "", "}"]), min_size=1, max_size=25)
 
 
-@given(old=plain, new=plain, damages=st.lists(st.sampled_from(DAMAGES), min_size=1, max_size=2, unique=True), seed=st.integers(0))
+@given(
+    old=plain,
+    new=plain,
+    damages=st.lists(st.sampled_from(DAMAGES), min_size=1, max_size=2, unique=True),
+    seed=st.integers(0),
+)
 def test_a_damaged_diff_is_refused_or_means_what_it_meant(
-    old: list[str], new: list[str], damages: list[Callable[..., list[str]]], seed: int, tmp_path_factory: pytest.TempPathFactory
+    old: list[str],
+    new: list[str],
+    damages: list[Callable[..., list[str]]],
+    seed: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     before, after = "\n".join(old) + "\n", "\n".join(new) + "\n"
     folder = tmp_path_factory.mktemp("damage")
