@@ -8,6 +8,8 @@ from micro_agent.coding.patches.faults import PatchError, misfit, refused
 
 MOST_LINES = 1_000_000
 Key = Callable[[str], str]
+_Index = tuple[str, list[int]]
+"""All lines of a text one after the other, and where each begins in it."""
 
 
 @dataclass(slots=True)
@@ -23,7 +25,9 @@ class Content:
     lines: list[str]
     ends: bool
     encoding: str = "utf-8"
-    _keyed: dict[str, tuple[str, list[int]]] = field(default_factory=dict[str, tuple[str, list[int]]], repr=False, compare=False)
+    _keyed: dict[str, tuple[str, list[int]]] = field(
+        default_factory=dict[str, tuple[str, list[int]]], repr=False, compare=False
+    )
 
     def bytes(self, path: str) -> bytes:
         """The file as it is written. Raises `PatchError` where its encoding lacks a sign."""
@@ -47,7 +51,7 @@ class Content:
             at = hay.find(needle, at + 1)
         return found
 
-    def _index(self, key: Key) -> tuple[str, list[int]]:
+    def _index(self, key: Key) -> _Index:
         """All keys in one text, each after a newline, and where these newlines are."""
         keys = [key(line) for line in self.lines]
         starts: list[int] = []

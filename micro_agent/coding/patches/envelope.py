@@ -78,12 +78,13 @@ def _dedented(text: str) -> str | None:
         if not is_start([below.removeprefix(before) for below in lines[at : at + 2]], 0):
             continue
         dedented: list[str] = []
-        for below in lines[at:]:
+        for number, below in enumerate(lines[at:], at):
             if below.startswith(before):
                 dedented.append(below.removeprefix(before))
             elif not below.strip() or below.rstrip() == before.rstrip():
                 dedented.append("")
             else:
+                dedented += lines[number:]
                 break
         above = [above.removeprefix(before) for above in lines[:at]]
         return "\n".join([*above, *dedented, *([""] if dedented[-1] else [])])

@@ -5,8 +5,9 @@ Each step is taken only if the one before found no place, and is taken back if i
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import product
 from typing import NamedTuple
 
 from micro_agent.coding.patches.contents import Content, Key
@@ -81,8 +82,9 @@ def the_place(reading: Reading, content: Content, what: str, path: str) -> Fit:
     """
     if not reading.old:
         raise misfit(f"{what} adds lines and shows none that are there: add the lines around them", path)
-    for step, key in _STEPS:
-        for first, last in _trims(reading.lines):
+    trims = _trims(reading.lines)
+    for steps in (_STEPS[:3], _STEPS[3:]):
+        for (first, last), (step, key) in product(trims, steps):
             lines = reading.lines[first:last]
             old = [line for line in lines if line.sign != "+"]
             if not any(line.text.strip() or line.sign == "-" for line in old):
@@ -93,7 +95,7 @@ def the_place(reading: Reading, content: Content, what: str, path: str) -> Fit:
                 places = _by_the_end(wanted, old, content, key) or _raise_ambiguous(what, path, places)
             if places:
                 repaired = ("blank lines around it",) if len(lines) < len(reading.lines) else ()
-                part = Reading(lines, (*reading.repaired, *repaired), None)
+                part = replace(reading, lines=lines, repaired=(*reading.repaired, *repaired), start=None)
                 fit = _fit(part, content, places[0], places[0] + len(old), step)
                 if fit is None:
                     raise misfit(f"{what} is indented otherwise than {path}, and its added lines could be too: indent "
@@ -119,7 +121,7 @@ def _despite_typo(reading: Reading, content: Content, what: str, path: str) -> F
             continue
         at = places[0] + len(old) if edge is reading.lines[-1] else places[0] - 1
         if 0 <= at < len(content.lines) and _is_typo(edge.text, content.lines[at]):
-            part = Reading(rest, (*reading.repaired, "a mistyped line around it"), None)
+            part = replace(reading, lines=rest, repaired=(*reading.repaired, "a mistyped line around it"), start=None)
             return _fit(part, content, places[0], places[0] + len(old), "blanks")
     return None
 
@@ -176,7 +178,7 @@ def _fit(reading: Reading, content: Content, start: int, end: int, step: str) ->
         if carried is None:
             return None
         added = carried
-    if step != "same":
+    if step != "same" or reading.sent_with_returns:
         added = _with_returns(reading.lines, content, start, added)
     mark, ends = _ending(reading, content, end)
     repaired += [mark] if mark else []
@@ -229,13 +231,14 @@ def _carried(pairs: list[tuple[Line, str]], added: list[str]) -> list[str] | Non
 
 
 def _with_returns(lines: tuple[Line, ...], content: Content, start: int, added: list[str]) -> list[str]:
-    """The added lines with the line ending of the line before each, or of the one behind the first."""
+    """The added lines with the line ending of the line before each, or of the first one."""
     done: list[str] = []
     at, texts = start, iter(added)
+    last = len(content.lines) - (1 if content.ends else 2)  # one that lacks its newline shows no line ending
     for line in lines:
         if line.sign == "+":
-            neighbour = content.lines[max(at - 1, start)]
-            done.append(next(texts).rstrip("\r") + "\r" * neighbour.endswith("\r"))
+            has_return = line.ends and last >= 0 and content.lines[min(max(at - 1, 0), last)].endswith("\r")
+            done.append(next(texts).rstrip("\r") + "\r" * has_return)
         else:
             at += 1
     return done

@@ -34,11 +34,13 @@ class Reading:
         lines: Its lines.
         repaired: What was taken to be wrong.
         start: The line number where it says that it is, from 1; ``None`` where its numbers are not to be relied on.
+        sent_with_returns: Whether its header ends with a carriage return too: those of its lines may be none of theirs.
     """
 
     lines: tuple[Line, ...]
     repaired: tuple[str, ...]
     start: int | None
+    sent_with_returns: bool = False
 
     @property
     def old(self) -> list[Line]:
@@ -63,14 +65,14 @@ def readings(hunk: Hunk) -> Iterator[Reading]:
     if hunk.counted is not None and not _goes_on(hunk.lines[hunk.counted :]):
         repaired = ("hunk header",) if hunk.is_loose else ()
         start = None if hunk.old is None else hunk.old[0] + (hunk.old[1] == 0)
-        yield Reading(_lines(hunk.lines[: hunk.counted]), repaired, start)
+        yield Reading(_lines(hunk.lines[: hunk.counted]), repaired, start, hunk.header_returns)
         return
     why = ("hunk header",) if hunk.old is None or hunk.is_loose else ("counts",)
-    whole = Reading(_lines(hunk.lines), why, None)
+    whole = Reading(_lines(hunk.lines), why, None, hunk.header_returns)
     bare = next((at for at, line in enumerate(hunk.lines) if _is_bare(line)), None)
     yield replace(whole, repaired=("leading blanks",)) if bare is not None and _counts_hold(hunk, whole) else whole
     if bare is not None and not any(line.startswith(("+", "-")) for line in hunk.lines[bare:]):
-        yield Reading(_lines(hunk.lines[:bare]), (*why, "prose"), None)
+        yield Reading(_lines(hunk.lines[:bare]), (*why, "prose"), None, hunk.header_returns)
 
 
 def dedented(hunk: Hunk) -> Hunk | None:

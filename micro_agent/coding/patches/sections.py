@@ -204,6 +204,10 @@ class _Taking:
             raise invalid("this is no unified diff: send `--- a/PATH`, `+++ b/PATH`, `@@ -LINE,COUNT +LINE,COUNT @@`")
         if line.strip() and "prose" not in self.around and not _FENCE.fullmatch(line):
             self.around.append("prose")
+        if self.sections and not self._is_behind_end and line.lstrip().startswith(("+", "-", "@@")):
+            if not self._is_signature(self.at):
+                raise invalid(f"line {self.at + 1} of the diff stands outside of all hunks: {line[:80]!a}")
+            self._is_behind_end = True
         self._open_or_close(line)
         self.at += 1
 
