@@ -61,7 +61,9 @@ def _ours(cmd: str) -> tuple[Pipeline, ...] | None:
     except Outside:
         return None
     names = [stage.argv[0] for pipeline in pipelines for stage in pipeline.stages]
-    return pipelines if all(name and "/" not in name for name in names) else None  # bash looks for those in the file system
+    return (
+        pipelines if all(name and "/" not in name for name in names) else None
+    )  # bash looks for those in the file system
 
 
 def _started(pipelines: tuple[Pipeline, ...], status: int) -> list[tuple[str, ...]]:

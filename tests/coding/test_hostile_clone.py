@@ -205,14 +205,18 @@ def worked_in(tmp_path: Path, make: Callable[[Path, Path], None], run: Callable[
 
 def found(observation: Any) -> tuple[Any, ...]:
     """What is the same whatever else lies in the repository."""
-    seen = observation if isinstance(observation, dict) else {"text": observation}
+    seen: dict[str, Any] = observation
     return tuple(seen.get(name) for name in ("error", "exit", "blocked"))
 
 
 @pytest.fixture
 def forked(cli: "Cli") -> Callable[..., "Done"]:
     """Runs the command line in a folder, from a process that has imported everything."""
-    return lambda *args, cwd, env: type(cli)(cwd, cli.warm)(*args, env=env)
+
+    def run(*args: str, cwd: Path, env: dict[str, str]) -> "Done":
+        return type(cli)(cwd, cli.warm)(*args, env=env)
+
+    return run
 
 
 @pytest.fixture
@@ -237,7 +241,7 @@ def test_what_lies_in_a_repository_changes_nothing(
     @each("make", HOSTILE, ids=lambda make: make.__name__)
     def judged(make: Callable[[Path, Path], None]) -> None:
         hostile = worked_in(tmp_path, make, forked)
-        said = {env_file: [".env"], demos: ["opt/plan_demos.json"]}.get(make, [])
+        said = {"env_file": [".env"], "demos": ["opt/plan_demos.json"]}.get(make.__name__, list[str]())
         told = [
             f"micro-agent: {name} is not read: it is inside the repository, where the model can write" for name in said
         ]

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from micro_agent.coding.workplace import store_of
@@ -104,6 +105,24 @@ def test_a_fork_of_a_run_stays_in_the_repository(cli: "Cli", repo: Path):
         forked = cli("replay", "last", "--repo", "my repo", "--fork-at", "0", "--base-url", server.openai_url)
     assert (forked.code, forked.out) == (0, "It adds two numbers.\n"), forked.err
     assert len(list((state(cli, repo) / "traces").iterdir())) == 2
+
+
+def test_a_server_can_work_in_a_repository(cli: "Cli", repo: Path):
+    (repo / ".env").write_text("MICRO_AGENT_HOST=192.0.2.1\n")
+    inside, env = type(cli)(repo, cli.warm), {"HOME": str(cli.directory)}
+    with ModelServer([call("read_file", {"path": "README.md"}), text("It adds.")]) as model:
+        process = inside.start("serve", *on(model), "--repo", ".", "--port", "0", env=env)
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(b"micro-agent: .env is not read")
+        listens = process.stderr.readline().decode()
+        try:
+            url = listens.removeprefix("micro-agent listens on ").strip()
+            answer = httpx.post(f"{url}/ask", json={"question": "What is it?"}, trust_env=False, timeout=60).json()
+        finally:
+            process.kill()
+            process.communicate()
+    assert answer["answer"] == "It adds.", answer
+    assert [trace.stem for trace in (state(cli, repo) / "traces").iterdir()] == [answer["run_id"]]
 
 
 @pytest.mark.parametrize(
