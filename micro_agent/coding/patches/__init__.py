@@ -36,7 +36,7 @@ def check(root: str | Path, diff: str, *, sandbox: Sandbox | None = None) -> Pla
         PatchError: As of `apply`.
     """
     planned = plan(Path(root), diff)
-    check_with_git(Path(root), planned.diff, sandbox)
+    check_with_git(Path(root), planned.data, sandbox)
     return planned
 
 

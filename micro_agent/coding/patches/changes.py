@@ -46,11 +46,13 @@ class Plan:
     Attributes:
         changes: What becomes of each path.
         diff: The same as a diff in the one form that it has here, with the numbers and lines of the files.
+        data: This diff in the encoding of each file, as git reads it.
         files: The files that it names, in its order; the new name of one that is renamed.
         repaired: What was wrong with the diff and was put right, each with its place.
     """
 
     changes: tuple[Change, ...]
-    diff: bytes
+    diff: str
+    data: bytes
     files: tuple[str, ...]
     repaired: tuple[str, ...]

@@ -29,9 +29,18 @@ class Content:
         default_factory=dict[str, tuple[str, list[int]]], repr=False, compare=False
     )
 
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(self.lines) + ("\n" if self.ends and self.lines else "")
+
+    def marked(self) -> list[str]:
+        """Its lines, the last one with a mark if it lacks its newline."""
+        return self.lines if self.ends or not self.lines else [*self.lines[:-1], self.lines[-1] + "\0"]
+
     def bytes(self, path: str) -> bytes:
         """The file as it is written. Raises `PatchError` where its encoding lacks a sign."""
-        text = "\n".join(self.lines) + ("\n" if self.ends and self.lines else "")
+        text = self.text
         try:
             return text.encode(self.encoding)
         except UnicodeEncodeError as error:

@@ -58,18 +58,19 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         )
     edited = [_edited(root, section) for section in sections]
     _check_apart(edited)
-    normal: list[bytes] = []
+    texts: list[str] = []
+    data: list[bytes] = []
     for one, section in zip(edited, sections, strict=True):
         text = normal_of(one, one.changes[-1].mode)
         check_normal(text, one, section)
-        normal.append(text.encode(one.before.encoding if one.target.old else "utf-8"))
+        texts.append(text)
+        data.append(text.encode(one.before.encoding if one.target.old else "utf-8"))
     if all(one.target.kind == "edited" and one.before == one.after for one in edited):
         raise misfit("the diff changes nothing: each line that it removes is added again", edited[0].target.new)
     files = tuple(one.target.new or one.target.old or "" for one in edited)
     said += around + [f"{name} ({files[at]})" for at, one in enumerate(edited) for name in one.repaired]
-    return Plan(
-        tuple(change for one in edited for change in one.changes), b"".join(normal), files, tuple(dict.fromkeys(said))
-    )
+    changes = tuple(change for one in edited for change in one.changes)
+    return Plan(changes, "".join(texts), b"".join(data), files, tuple(dict.fromkeys(said)))
 
 
 def _check_apart(edited: Sequence[Edited]) -> None:
@@ -89,7 +90,7 @@ def _edited(root: Path, section: Section) -> Edited:
     target = target_of(root, section)
     if target.old is None:
         return _made(target, section)
-    data, was = _read(root, target.old)
+    data, was = read(root, target.old)
     before = content_of(data, target.old)
     fits, repaired = _fits(section, before, target.old)
     if target.kind == "deleted":
@@ -101,7 +102,7 @@ def _edited(root: Path, section: Section) -> Edited:
         raise invalid(f"the diff names {target.old} and has no hunk for it")
     _check_disjoint(fits, target.old)
     edits = [edit for fit in fits for edit in fit.edits]
-    after = _after(before, edits, next((fit.ends for fit in fits if fit.ends is not None), None))
+    after = after_edits(before, edits, next((fit.ends for fit in fits if fit.ends is not None), None))
     path, mode = str(target.new), stat.S_IMODE(was.st_mode)
     changes = (Change(path, data, after.bytes(path), mode, was),)
     if target.kind == "renamed":
@@ -109,7 +110,8 @@ def _edited(root: Path, section: Section) -> Edited:
     return Edited(target, before, after, edits, changes, (*target.repaired, *repaired))
 
 
-def _read(root: Path, path: str) -> tuple[bytes, stat_result]:
+def read(root: Path, path: str) -> tuple[bytes, stat_result]:
+    """What a file holds, and what the system says of it. Raises `PatchError`."""
     try:
         with resolve(root, path, "read") as place:
             assert place.file is not None
@@ -229,7 +231,8 @@ def _check_disjoint(fits: Sequence[Fit], path: str) -> None:
         last = fit.edits[-1] if fit.edits else last
 
 
-def _after(before: Content, edits: Sequence[Edit], ends: bool | None) -> Content:
+def after_edits(before: Content, edits: Sequence[Edit], ends: bool | None) -> Content:
+    """The text with these edits; ``ends`` says whether its last line ends with a newline, ``None`` that it stays so."""
     lines: list[str] = []
     at = 0
     for edit in edits:

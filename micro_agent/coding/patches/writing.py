@@ -71,8 +71,15 @@ def kept(folder: Path, name: str) -> bytes:
     return (folder / _BLOBS / name).read_bytes()
 
 
-def write(root: Path, changes: Sequence[Change], state: Path) -> None:
+def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str, bytes] | None = None) -> None:
     """Write all changes, or none. The caller is `alone`.
+
+    Args:
+        root: The top of the repository.
+        changes: What becomes of each file.
+        state: The folder of the repository's state.
+        record: The name and the content of a file in the folder of patches that says that it was done. It is written
+            if and only if the changes are.
 
     Raises:
         PatchError: A file is another than when the changes were worked out, or cannot be written. Nothing was changed.
@@ -90,11 +97,14 @@ def write(root: Path, changes: Sequence[Change], state: Path) -> None:
                 one.stage()
             for one in staged:
                 one.finish()
+            for one in staged:
+                os.fsync(one.directory)
         except BaseException:
             _recover(root, folder)
             raise
-        for one in staged:
-            os.fsync(one.directory)
+        if record is not None:
+            put(folder / _JOURNAL, _done(*record))
+            put(folder / record[0], record[1])
         _end(folder)
     except OSError as error:
         raise misfit(f"the patch cannot be written, and nothing was changed: {error}") from error
@@ -209,13 +219,19 @@ def _mode(change: Change) -> int:
     return change.mode if change.was is None else change.was.st_mode & 0o777
 
 
+def _done(name: str, record: bytes) -> bytes:
+    return json.dumps({"format": 1, "entries": [], "record": [name, record.decode()]}).encode()
+
+
 def _recover(root: Path, folder: Path) -> None:
-    """Take back what a journal says, if there is one."""
+    """Take back what a journal says, if there is one; where all was done, say so in the record of the patch."""
     try:
-        raw = (folder / _JOURNAL).read_bytes()
+        journal = json.loads((folder / _JOURNAL).read_bytes())
     except FileNotFoundError:
         return
-    entries = cast("list[dict[str, Any]]", json.loads(raw)["entries"])
+    if "record" in journal:
+        put(folder / journal["record"][0], journal["record"][1].encode())
+    entries = cast("list[dict[str, Any]]", journal["entries"])
     for entry in reversed(entries):
         try:
             _take_back(root, folder, entry)
