@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from micro_agent.coding import github
+from micro_agent.coding.sandbox.clone import Clone
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
-from micro_agent.coding.sandbox.clone import Clone
 from tests.each import each
 
 GH = """#!/bin/sh
@@ -57,7 +57,9 @@ class Desk:
 
     def there(self) -> dict[str, str]:
         """The branches of the remote, and the commit of each."""
-        listed = subprocess.run(["git", "show-ref", "--heads"], cwd=self.bare, capture_output=True, text=True, check=False)
+        listed = subprocess.run(
+            ["git", "show-ref", "--heads"], cwd=self.bare, capture_output=True, text=True, check=False
+        )
         return {name.removeprefix("refs/heads/"): commit for commit, name in map(str.split, listed.stdout.splitlines())}
 
     def program(self, name: str, text: str, *, folder: Path | None = None) -> Path:
@@ -96,7 +98,8 @@ def test_the_current_branch_is_pushed(desk: Desk) -> None:
     assert tool.needs_confirmation({})
     assert not tool.read_only
     assert {**shown, "id": ""} == {
-        "kind": "command", "id": "", "cwd": str(desk.root), "sandbox": None, "remote": str(desk.bare), "branch": "topic",
+        "kind": "command", "id": "", "cwd": str(desk.root),
+        "sandbox": None, "remote": str(desk.bare), "branch": "topic",
         "commit": head, "subject": "the subject",
         "text": f"git push --porcelain --no-follow-tags --recurse-submodules=no {desk.bare} {head}:refs/heads/topic",
     }  # fmt: skip
@@ -139,7 +142,9 @@ def test_the_default_branch_is_not_pushed_to(desk: Desk) -> None:
     assert "main is the default branch" in desk.refused("git_push").message
 
 
-@each("name", ["-f", "--mirror", "a..b", "a b", "x:refs/heads/main", "a\u202eb", "x\ny", "topic~1", "@{-1}", "", "a.lock"])
+@each(
+    "name", ["-f", "--mirror", "a..b", "a b", "x:refs/heads/main", "a\u202eb", "x\ny", "topic~1", "@{-1}", "", "a.lock"]
+)
 def test_what_is_no_name_of_a_branch_is_refused(name: str, desk: Desk) -> None:
     assert desk.refused("git_push", branch=name).code == "GIT_FAILED"
 
@@ -240,7 +245,16 @@ def test_gh_is_told_which_repository(url: str, repo: str | None, desk: Desk) -> 
 
 @each(
     "url",
-    ["ext::sh -c touch% /tmp/x", "-uevil", "inner.git", "./inner.git", "{root}/inner.git", "file://{root}/inner.git", ".", "{link}"],
+    [
+        "ext::sh -c touch% /tmp/x",
+        "-uevil",
+        "inner.git",
+        "./inner.git",
+        "{root}/inner.git",
+        "file://{root}/inner.git",
+        ".",
+        "{link}",
+    ],
 )
 def test_an_address_that_would_run_something_is_refused(url: str, desk: Desk) -> None:
     desk.git("init", "-q", "--bare", "inner.git")
