@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import partial
 from typing import Any
 
 from micro_agent.coding.bounds import tail
@@ -43,12 +44,12 @@ def tools(place: Workplace) -> list[Tool]:
     return [
         Tool(
             "git_push", "Push the commits of a branch to the remote: not to its default branch, never by force.",
-            _OF_PUSH, lambda **args: _push(place, **args), preview=lambda args: _shown_push(place, **args),
+            _OF_PUSH, partial(_push, place), preview=lambda args: _shown_push(place, **args),
             requires_confirmation=True, timeout_s=_CALLS * TIMEOUT_S,
         ),
         Tool(
             "create_pr", "Push a branch and open a pull request for it on GitHub, as a draft by default.",
-            _OF_PR, lambda **args: _create(place, **args), preview=lambda args: _shown_pr(place, **args),
+            _OF_PR, partial(_create, place), preview=lambda args: _shown_pr(place, **args),
             requires_confirmation=True, timeout_s=_CALLS * TIMEOUT_S,
         ),
     ]  # fmt: skip

@@ -13,12 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _VARIABLES = (
-    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
-    "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GH_TOKEN",
-    "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "http_proxy",
-    "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+    "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+    "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 )  # fmt: skip
-_NOBODY_IS_ASKED = {"GIT_TERMINAL_PROMPT": "0", "GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1"}
+_NOBODY_IS_ASKED = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GH_PROMPT_DISABLED": "1",
+    "GH_NO_UPDATE_NOTIFIER": "1",
+    "NO_COLOR": "1",
+}
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -73,14 +79,20 @@ def run(program: Program, *args: str, cwd: Path, timeout_s: float, env: Mapping[
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    in_time = True
     try:
         stdout, stderr = process.communicate(timeout=timeout_s)
-        exit_status = process.returncode
     except subprocess.TimeoutExpired:
-        exit_status = None
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    if exit_status is None:
+        in_time = False
+        _kill(process.pid)
         stdout, stderr = process.communicate()
-    return Done(exit_status, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+    finally:
+        _kill(process.pid)  # also what it left behind in the background
+    return Done(
+        process.returncode if in_time else None, stdout.decode(errors="replace"), stderr.decode(errors="replace")
+    )
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)

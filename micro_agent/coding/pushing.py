@@ -9,7 +9,7 @@ remote (CVE-2017-1000117 and its like) are not there at all, so none has to be k
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,7 @@ class Push:
 
 
 @contextmanager
-def planned(root: Path, branch: str | None) -> Iterator[Push]:
+def planned(root: Path, branch: str | None) -> Generator[Push]:
     """The push of a branch: of its commit, or of ``HEAD`` where the branch is not there yet; of the current one.
 
     Raises:
@@ -92,9 +92,11 @@ def planned(root: Path, branch: str | None) -> Iterator[Push]:
     name = here.said("symbolic-ref", "--quiet", "--short", "HEAD", may_fail=True) if branch is None else branch
     if not name:
         raise ToolError("GIT_FAILED", "no branch is checked out: name the branch to push")
-    if name.startswith("-") or not name.isprintable() or here.ran("check-ref-format", f"refs/heads/{name}", may_fail=True).exit:
+    legal = name.isprintable() and here.ran("check-ref-format", f"refs/heads/{name}", may_fail=True).exit == 0
+    if not legal or name.startswith("-"):
         raise ToolError("GIT_FAILED", f"{name!r:.200} cannot be the name of a branch")
-    if here.said("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD", may_fail=True) == f"refs/remotes/{remote}/{name}":
+    default = here.said("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD", may_fail=True)
+    if default == f"refs/remotes/{remote}/{name}":
         _refuse_default(name)
     commit = here.said("rev-parse", "--verify", "--quiet", f"refs/heads/{name}^{{commit}}", may_fail=True)
     commit = commit or here.said("rev-parse", "--verify", "HEAD^{commit}")

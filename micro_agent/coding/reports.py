@@ -57,12 +57,14 @@ def _numbered(text: str) -> dict[str, int]:
 
 
 _HEADING = re.compile(r"={2,} (.+) ={2,}")
-_PYTESTS = re.compile(r"=* ?((?:\d+ [a-z]+(?: [a-z]+)*(?:, )?)+|no tests ran) in \d+\.\d+ ?s(?:econds)?(?: \([\d:]+\))? ?=*")
+_PYTESTS = re.compile(
+    r"=* ?((?:\d+ [a-z]+(?: [a-z]+)*(?:, )?)+|no tests ran) in \d+\.\d+ ?s(?:econds)?(?: \([\d:]+\))? ?=*"
+)
 _PROGRESS = re.compile(r"(?:.*\[ *(?:\d+%|\d+/\d+)\]|[.FEsxXuR]+)")
 
 
 def _pytests(lines: Sequence[str]) -> Iterator[Counts]:
-    """The last line of each session. One that a failed test printed is followed by another without a session between."""
+    """The last line of each session. One that a test printed is followed by another, with no session between."""
     last: Counts | None = None  # of a session that has ended, unless another summary follows it at once
     within: Counts | None = None  # among the failures: printed by a test, unless it stays the last one
     inside = began = False
@@ -119,8 +121,9 @@ def _of_unittest(ran: int, details: str, headed: list[str]) -> Counts:
     # A test counts one failure for each of its subtests, and setUpClass is none of the tests that were run. Python
     # 3.12.1 alone does not count skipped tests among those that it ran: their number is missing from its report.
     tests = {name for name in headed if not _OF_MODULES.match(name)}
-    passed = ran - len(tests) - others if len(headed) == faults else None
-    return Counts(passed, faults + unexpected)
+    passed = ran - len(tests) - others
+    is_known = len(headed) == faults and passed >= 0
+    return Counts(passed if is_known else None, faults + unexpected)
 
 
 _OF_FILES = re.compile(r"\s*Test (?:Suites:|Files)\s+(.+)")
@@ -197,6 +200,7 @@ def _event(line: str) -> dict[str, Any] | None:
 
 
 _READERS: dict[str, Callable[[Sequence[str]], Iterator[Counts]]] = {
-    "pytest": _pytests, "unittest": _unittests, "jest": _javascripts, "vitest": _javascripts, "cargo": _cargos, "go": _gos,
+    "pytest": _pytests, "unittest": _unittests, "jest": _javascripts, "vitest": _javascripts, "cargo": _cargos,
+    "go": _gos,
 }  # fmt: skip
 """How the reports of a runner are read, by the word that names it in a command."""

@@ -8,14 +8,15 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from micro_agent.coding.bounds import tail
-from micro_agent.coding.commands import Pipeline, Verdict, classify
+from micro_agent.coding.commands import Pipeline, Verdict, classify, program_of
 from micro_agent.coding.git import disarmed
 from micro_agent.coding.reports import Counts, read_counts
 from micro_agent.coding.sandbox import Bounds, Profile, Ran, Stage
@@ -30,6 +31,8 @@ _LEAST_S = 0.05
 """What the last pipeline of a command gets where the ones before it took all the time."""
 _KEPT = 2_000_000
 """Bytes of each output that are kept while it is read: enough for the reports of all packages of a large project."""
+_LONGEST = 30_000
+"""Characters of a command: Linux takes 131,072 bytes in one argument."""
 _CHARS_OF_JSON = 16_000
 _SIGPIPE = 128 + 13
 _BASH = ("bash", "--noprofile", "--norc", "-o", "pipefail", "-c")
@@ -102,7 +105,13 @@ def _tool(
     parameters = {
         "type": "object",
         "properties": {
-            cmd: {"type": "string", "minLength": 1, "description": "the command as in a shell", **command},
+            cmd: {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": _LONGEST,
+                "description": "the command as in a shell",
+                **command,
+            },
             "timeout": {**asked, "description": "seconds until it is killed"},
         },
         "required": [] if default else [cmd],
@@ -124,7 +133,9 @@ class _Runner:
 
     def __init__(self, place: Workplace) -> None:
         self._place = place
-        self._judged = lru_cache(maxsize=256)(lambda cmd: classify(cmd, sandboxed=place.sandbox.enforces))
+        enforces = place.sandbox.enforces
+        judge = partial(_judge, sandboxed=enforces, root=place.root)
+        self._judged: Callable[[str], Verdict] = lru_cache(maxsize=256)(judge)
 
     def asks(self, cmd: str) -> bool:
         """Whether a person has to approve: never where it would not run afterwards either."""
@@ -159,7 +170,7 @@ class _Runner:
         if verdict.action == "deny":
             raise ToolError("COMMAND_DENIED", f"this command never runs here: {verdict.reason}")
         if verdict.action == "allow":
-            printed = self._allowed(cmd, verdict, timeout)
+            printed = self._allowed(verdict, timeout)
         elif self._place.sandbox.enforces:
             printed = self._approved(cmd, timeout)
         else:
@@ -177,37 +188,55 @@ class _Runner:
         printed.add(self._run([Stage((*_BASH, cmd))], "rw-repo", timeout, self._toolchains()))
         return printed
 
-    def _allowed(self, cmd: str, verdict: Verdict, timeout: float) -> _Printed:
+    def _allowed(self, verdict: Verdict, timeout: float) -> _Printed:
         """Each pipeline that was judged, in turn, as bash goes on or not; the exit status is that of the last one.
 
-        What is allowed only because the sandbox enforces runs code of the repository: tests. They run in ``try``, not
-        in ``rw-repo``, since nobody is asked: a test, or a conftest.py that came with the repository, could rewrite
-        the sources, and a change that no person approved would stand there. The price is that caches (.pytest_cache,
-        target/) are not kept.
+        Tests run in ``try``, not in ``rw-repo``, since nobody is asked: a test, or a conftest.py that came with the
+        repository, could rewrite the sources, and a change that no person approved would stand there. The price is
+        that caches (.pytest_cache, target/) are not kept.
         """
-        tests = self._place.sandbox.enforces and classify(cmd, sandboxed=False).action != "allow"
-        profile: Profile = "try" if tests else "ro"
-        env = self._toolchains() if tests else _git_disarmed()
+        profile: Profile = "try" if verdict.tests else "ro"
+        env = self._toolchains() if verdict.tests else _git_disarmed()
+        found = _installed if verdict.tests else self._outside
         printed, ends = _Printed(), time.monotonic() + timeout
         for pipeline in verdict.pipelines:
             if (pipeline.after, printed.exit == 0) in (("&&", False), ("||", True)):
                 continue
-            stages = [_installed(stage) for stage in pipeline.stages] if tests else pipeline.stages
-            printed.add(self._run(stages, profile, max(ends - time.monotonic(), _LEAST_S), env))
+            left = max(ends - time.monotonic(), _LEAST_S)
+            printed.add(self._run([found(stage) for stage in pipeline.stages], profile, left, env))
             if printed.timed_out:
                 break
             printed.notes += _notes(pipeline, printed.exit)
         return printed
 
-    def _run(
-        self, stages: Iterable[Stage], profile: Profile, timeout: float, env: Mapping[str, str]
-    ) -> Ran:
+    def _run(self, stages: Iterable[Stage], profile: Profile, timeout: float, env: Mapping[str, str]) -> Ran:
         bounds = Bounds(timeout_s=timeout, output=_KEPT)
         return self._place.sandbox.run(list(stages), profile, env=env, bounds=bounds)
+
+    def _outside(self, stage: Stage) -> Stage:
+        """The stage with the file of its program, which the repository cannot have changed. Containers have their own.
+
+        One that is not there fails in the sandbox, as it does in a shell.
+        """
+        with suppress(FileNotFoundError):
+            if self._place.sandbox.kind != "container":
+                program = program_of(stage.argv[0], self._place.root)
+                return replace(stage, argv=(str(program), *stage.argv[1:]))
+        return stage
 
     def _toolchains(self) -> dict[str, str]:
         """Where the user's compilers and packages are. Their home is another one in there, a container has its own."""
         return {} if self._place.sandbox.kind == "container" else _installed_at_home()
+
+
+def _judge(cmd: str, *, sandboxed: bool, root: Path) -> Verdict:
+    """The verdict of the judge; of what no program can be given as an argument, nobody is asked."""
+    try:
+        if "\0" not in cmd and cmd.encode():
+            return classify(cmd, sandboxed=sandboxed, root=root)
+    except UnicodeEncodeError:
+        pass
+    return Verdict("deny", "it holds a NUL or half a character, or nothing at all")
 
 
 def command_id(text: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from micro_agent.coding import github
+from micro_agent.coding.sandbox.clone import Clone
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
-from micro_agent.coding.sandbox.clone import Clone
 from tests.each import each
 
 GH = """#!/bin/sh
@@ -98,7 +98,8 @@ def test_the_current_branch_is_pushed(desk: Desk) -> None:
     assert tool.needs_confirmation({})
     assert not tool.read_only
     assert {**shown, "id": ""} == {
-        "kind": "command", "id": "", "cwd": str(desk.root), "sandbox": None, "remote": str(desk.bare), "branch": "topic",
+        "kind": "command", "id": "", "cwd": str(desk.root),
+        "sandbox": None, "remote": str(desk.bare), "branch": "topic",
         "commit": head, "subject": "the subject",
         "text": f"git push --porcelain --no-follow-tags --recurse-submodules=no {desk.bare} {head}:refs/heads/topic",
     }  # fmt: skip

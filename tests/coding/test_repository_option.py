@@ -122,7 +122,7 @@ def test_a_server_can_work_in_a_repository(cli: "Cli", repo: Path):
             process.kill()
             process.communicate()
     assert answer["answer"] == "It adds.", answer
-    assert [trace.stem for trace in (state(cli, repo) / "traces").iterdir()] == [answer["run_id"]]
+    assert [trace.stem for trace in (state(cli, repo) / "traces").iterdir()] == [answer["trace_id"]]
 
 
 @pytest.mark.parametrize(
