@@ -82,6 +82,11 @@ def filters_in(listed: bytes) -> list[str]:
     return sorted({name.rpartition(".")[0] for section, name in parts if section == "filter" and "." in name})
 
 
+def filters_of(place: Workplace) -> list[str]:
+    """The names of the filters in the configuration of a repository."""
+    return filters_in(_run(place, LIST_SETTINGS, disarmed()).stdout)
+
+
 def run_git(
     place: Workplace, *args: str, profile: Profile = "ro", env: Mapping[str, str] | None = None, stdin: bytes = b"",
     bounds: Bounds = BOUNDS,
@@ -96,8 +101,7 @@ def run_git(
         stdin: What it reads.
         bounds: What it may use.
     """
-    filters = filters_in(_run(place, LIST_SETTINGS, disarmed()).stdout)
-    return _run(place, args, {**disarmed(filters), **(env or {})}, profile, stdin, bounds)
+    return _run(place, args, {**disarmed(filters_of(place)), **(env or {})}, profile, stdin, bounds)
 
 
 def git_output(place: Workplace, *args: str, reads_files: bool = True) -> bytes:

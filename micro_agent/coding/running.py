@@ -17,7 +17,7 @@ from typing import Any
 
 from micro_agent.coding.bounds import tail
 from micro_agent.coding.commands import Pipeline, Verdict, classify, program_of
-from micro_agent.coding.git import disarmed
+from micro_agent.coding.git import disarmed, filters_of
 from micro_agent.coding.reports import Counts, read_counts
 from micro_agent.coding.sandbox import Bounds, Profile, Ran, Stage
 from micro_agent.coding.workplace import Workplace
@@ -196,7 +196,7 @@ class _Runner:
         that caches (.pytest_cache, target/) are not kept.
         """
         profile: Profile = "try" if verdict.tests else "ro"
-        env = self._toolchains() if verdict.tests else _git_disarmed()
+        env = self._toolchains() if verdict.tests else _git_disarmed(self._place, verdict)
         found = _installed if verdict.tests else self._outside
         printed, ends = _Printed(), time.monotonic() + timeout
         for pipeline in verdict.pipelines:
@@ -254,9 +254,11 @@ def _installed_at_home() -> dict[str, str]:
     return {"CARGO_NET_OFFLINE": "true", **{name: path for name, path in found.items() if os.path.isdir(path)}}
 
 
-def _git_disarmed() -> dict[str, str]:
+def _git_disarmed(place: Workplace, verdict: Verdict) -> dict[str, str]:
     """The variables for git alone: what else sorts and prints goes by the sandbox's own."""
-    return {name: value for name, value in disarmed().items() if name.startswith("GIT_")}
+    programs = {stage.argv[0] for pipeline in verdict.pipelines for stage in pipeline.stages}
+    filters = filters_of(place) if "git" in programs else ()
+    return {name: value for name, value in disarmed(filters).items() if name.startswith("GIT_")}
 
 
 def _installed(stage: Stage) -> Stage:
