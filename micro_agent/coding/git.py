@@ -5,6 +5,7 @@ transports, verifiers of signatures. Each of them is overridden here, by variabl
 they are (``-c NAME=VALUE`` cannot hold a name with ``=``). Nothing is looked for above the root.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -43,6 +44,7 @@ _SETTINGS = {
     "log.showSignature": "false",  # it would run gpg.program
     "status.submoduleSummary": "false",
     "submodule.recurse": "false",
+    "diff.autoRefreshIndex": "false",
     "diff.orderFile": "/dev/null",
     "diff.noprefix": "false",
     "diff.mnemonicPrefix": "false",
@@ -84,7 +86,7 @@ def filters_in(listed: bytes) -> list[str]:
 
 def filters_of(place: Workplace) -> list[str]:
     """The names of the filters in the configuration of a repository."""
-    return filters_in(_run(place, LIST_SETTINGS, disarmed()).stdout)
+    return filters_in(beginning(_run(place, LIST_SETTINGS, disarmed()), BOUNDS))
 
 
 def run_git(
@@ -101,7 +103,11 @@ def run_git(
         stdin: What it reads.
         bounds: What it may use.
     """
-    return _run(place, args, {**disarmed(filters_of(place)), **(env or {})}, profile, stdin, bounds)
+    listed = _run(place, LIST_SETTINGS, disarmed(), bounds=bounds)
+    if listed.timed_out:  # a file that is included may be a pipe
+        return listed
+    filters = filters_in(beginning(listed, bounds))
+    return _run(place, args, {**disarmed(filters), **(env or {})}, profile, stdin, bounds)
 
 
 def git_output(place: Workplace, *args: str, reads_files: bool = True) -> bytes:
@@ -115,6 +121,8 @@ def git_output(place: Workplace, *args: str, reads_files: bool = True) -> bytes:
     Raises:
         ToolError: ``GIT_FAILED``, with git's own words.
     """
+    if not os.path.lexists(place.root / ".git"):
+        raise ToolError("GIT_FAILED", "the folder is not a git repository")
     ran = run_git(place, *args) if reads_files else _run(place, args, disarmed())
     if ran.exit != 0:
         raise ToolError("GIT_FAILED", f"git {args[0]}: {said(ran)}")
@@ -175,10 +183,8 @@ def status(place: Workplace) -> dict[str, Any]:
 
 def _add_change(found: dict[str, Any], kind: str, rest: str) -> None:
     """Add what one record of ``git status --porcelain=v2`` says of a path."""
-    before = {"1": 7, "u": 9, "?": 0}.get(kind)  # fields before the path
-    if before is None:
-        return
-    *fields, path = rest.split(" ", before)
+    fields_before = {"1": 7, "u": 9, "?": 0}
+    *fields, path = rest.split(" ", fields_before[kind])
     if is_closed(path.rstrip("/")):
         return
     if kind == "?":
