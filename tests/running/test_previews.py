@@ -152,6 +152,22 @@ def test_a_question_whose_preview_has_changed_is_asked_anew_where_nobody_has_dec
     assert (late.status, desk.done, desk.previews) == ("completed", ["a"], 4)
 
 
+def test_a_decision_that_comes_while_a_preview_is_made_counts(store: TraceStore) -> None:
+    desk = Desk()
+    agent = desk.agent("pause", store)
+    run = agent.ask("Tidy up a.")
+
+    def preview(args: dict[str, Any]) -> dict[str, Any]:
+        if not desk.done and store.open_runs()[0].decision is None:
+            store.decide(run.id, "reject", feedback="No.")
+        return PATCH
+
+    late = Desk(preview=preview).agent("all", store)
+    done = late.resume(run.id)
+    assert [step.error for step in done.steps if step.is_tool][:1] == ["APPROVAL_REJECTED"]
+    assert desk.done == []
+
+
 @pytest.mark.parametrize(("kind", "named"), [("patch", "patch_id"), ("command", "cmd_id"), ("other", None)])
 def test_where_nobody_is_there_the_model_is_told_what_waits_for_an_approval(kind: str, named: str | None) -> None:
     desk = Desk({"kind": kind, "id": "an_id", "text": "x"})
