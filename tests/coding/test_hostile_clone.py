@@ -193,7 +193,8 @@ def worked_in(tmp_path: Path, make: Callable[[Path, Path], None], run: Callable[
     assert [path for path in (mark, clone / MARK) if path.exists()] == []
     assert not any(clone.rglob("*.jsonl"))
     assert not any(clone.rglob("*.journal"))
-    outcomes = [(step["tool"], *found(step["observation"])) for step in done.record["steps"]]
+    named = {name for name, _ in CALLS}
+    outcomes = [(step["tool"], *found(step["observation"])) for step in done.record["steps"] if step["tool"] in named]
     said = [line for line in done.err.splitlines() if "is not read" in line]
     told = (
         [message for message in first["messages"] if message["role"] == "system"],
