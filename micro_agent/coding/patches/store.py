@@ -71,7 +71,7 @@ class Patch:
 
 def id_of(root: Path, diff: str) -> str:
     """The id of a patch."""
-    return f"patch_{_sha(f'{root}\0{diff}')[:10]}"
+    return "patch_" + _sha(f"{root}\0{diff}")[:10]
 
 
 def _sha(text: str) -> str:
