@@ -6,13 +6,14 @@ from importlib import resources
 from pathlib import Path
 
 from micro_agent.coding import CATEGORIES, editing, files, git, github, running, search
+from micro_agent.coding.patches import tools as patches
 from micro_agent.coding.workplace import Wanted, Workplace, open_workplace, store_of
 from micro_agent.tools import Tool
 
 __all__ = ["coding_toolset", "store_of", "system_prompt", "tools_of"]
 
 _MODULES: tuple[Callable[[Workplace], list[Tool]], ...] = (
-    files.tools, search.tools, editing.tools, git.tools, github.tools, running.tools,
+    files.tools, search.tools, editing.tools, patches.tools, git.tools, github.tools, running.tools,
 )  # fmt: skip
 """What makes the tools of each module."""
 

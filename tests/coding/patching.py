@@ -66,8 +66,9 @@ class Unenclosed:
 
     def run(
         self, pipeline: Sequence[Stage], profile: Profile, *, cwd: str = ".", env: Mapping[str, str] | None = None,
-        stdin: bytes = b"", bounds: Bounds = Bounds(),
+        stdin: bytes = b"", bounds: Bounds | None = None,
     ) -> Ran:  # fmt: skip
+        """Run one program."""
         self.ran += [stage.argv for stage in pipeline]
         assert profile == "ro"
         started = time.monotonic()

@@ -15,7 +15,7 @@ from micro_agent.coding.patches.readings import Line, Reading
 from micro_agent.coding.paths import PathForbidden, resolve
 from micro_agent.tools.error import ToolError
 
-_MOST_COMPARED = 4_000
+_MOST_COMPARED = 2_000
 
 
 def diff_of(root: Path, path: str, original: str, new: str) -> tuple[str, tuple[str, ...]]:
