@@ -1,7 +1,7 @@
-"""The simple commands in any text of the shell's language, read loosely: more is taken for a command than bash would.
+r"""The simple commands in any text of the shell's language, read loosely: more is taken for a command than bash would.
 
 This decides only what is denied. One pass with a stack, however deep the text nests; quotes are removed, escapes
-decoded, variables with known values and lists in braces replaced, so that ``r''m``, ``$'\\x72m'`` and ``{rm,-rf,/}``
+decoded, variables with known values and lists in braces replaced, so that ``r''m``, ``$'\x72m'`` and ``{rm,-rf,/}``
 are the words that bash makes of them.
 """
 
@@ -29,8 +29,9 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _PATTERN = re.compile(r"[*?\[]")
 _DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
-_RESERVED = frozenset("! if then elif else while until do time coproc { }".split())
+_RESERVED = frozenset(["!", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "{", "}"])
 _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": "~"}
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _EMPTY = frozenset("123456789@*")
 
 
@@ -87,8 +88,10 @@ def commands(text: str) -> Script:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text = text
+        self._at: int = 0
         self._frames = [_Frame("")]
+        self._in_backticks = False
         self.found: list[Command] = []
         self.functions: set[str] = set()
         self.variables: set[str] = set()
@@ -106,7 +109,8 @@ class _Reader:
                     continue
             run = (_LITERAL if literal else _PLAIN).match(self._text, self._at)
             if run:
-                frame.expands |= not literal and ((frame.word is None and run[0][0] == "~") or bool(_PATTERN.search(run[0])))
+                home = frame.word is None and run[0][0] == "~"
+                frame.expands |= not literal and (home or _PATTERN.search(run[0]) is not None)
                 self._add(run[0])
                 self._at = run.end()
             elif not self._quoting(frame, self._text[self._at]):
@@ -163,12 +167,13 @@ class _Reader:
 
     def _backtick(self) -> None:
         self._at += 1
-        if any(frame.closes == "`" for frame in self._frames):
+        self._in_backticks = not self._in_backticks
+        if self._in_backticks:
+            self._push("`")
+        else:
             while self._pop().closes != "`":
                 pass
             self._add(UNKNOWN)
-        else:
-            self._push("`")
 
     def _dollar(self, frame: _Frame) -> None:
         found = _DOLLAR.match(self._text, self._at)
@@ -286,7 +291,7 @@ def _escaped(found: re.Match[str]) -> str:
     for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
         if found[group]:
             return chr(min(int(found[group], base), 0x10FFFF))
-    return {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}.get(found[5], found[5])
+    return _CONTROL.get(found[5], found[5])
 
 
 def _resolved(found: list[Command]) -> list[Command]:
