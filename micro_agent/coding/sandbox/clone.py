@@ -115,7 +115,6 @@ def _started(order: dict[str, Any], *, stdin: bool) -> Generator[Started]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            cwd="/",
             pass_fds=(ordering, reporting),
             start_new_session=True,
         )

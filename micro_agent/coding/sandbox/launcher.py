@@ -155,7 +155,8 @@ def _become(order: dict[str, Any], failed: int) -> None:  # pragma: no cover (ru
     try:
         _call("prctl", _PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
+            signal.signal(number, signal.SIG_DFL)
         os.setsid()
         os.chdir(order["folder"])
         if not order["ending"]:  # clients of containers may need a program that sets its user
