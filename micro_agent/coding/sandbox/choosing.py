@@ -58,7 +58,7 @@ def _probed(kind: Kind, root: Path, state: Path, masked: tuple[Path, ...]) -> Sa
         case "bwrap":
             sandbox = Bwrap(root, state, masked)
         case "container":
-            sandbox = Container(root, state)
+            sandbox = Container(root, state, masked)
         case _:
             sandbox = Landlock(root, state, masked)
     try:

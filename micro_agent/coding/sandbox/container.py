@@ -15,7 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from micro_agent.coding.sandbox.clone import launched
-from micro_agent.coding.sandbox.closed import Inside, is_laid, policies
+from micro_agent.coding.sandbox.closed import Inside, is_laid, outside, policies
 from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
 from micro_agent.coding.sandbox.stages import environment, folder_of, path_outside, supervised
@@ -64,10 +64,12 @@ class Container:
     Attributes:
         root: The repository, absolute and without links.
         state: The folder of its state, which is not mounted.
+        masked: What else is closed, if it is in the repository.
     """
 
     root: Path
     state: Path
+    masked: tuple[Path, ...] = ()
     kind: Kind = "container"
     enforces: bool = True
     inside: Inside = field(init=False, repr=False, compare=False)
@@ -82,9 +84,9 @@ class Container:
         """See `Sandbox.run`."""
         command, folder, name = engine(self.root), folder_of(self.root, cwd), f"micro-agent-{uuid4().hex}"
         with held(self.state, self.root, protected=profile == "rw-repo"):
-            empty = new_folder(self.state)
+            covers = _covers(new_folder(self.state))
             source = copied(self.root, self.state) if profile == "try" else self.root
-            options = [*_options(command[0], bounds), *self._mounts(profile, source, empty), "--name", name, "--workdir", folder]
+            options = [*_options(command[0], bounds), *self._mounts(profile, source, covers), "--name", name, "--workdir", folder]
             variables = environment(self.root, home="/tmp", added=env)
             if "PATH" not in (env or {}):
                 del variables["PATH"]  # the image has its own
@@ -100,22 +102,30 @@ class Container:
             ran, said = launched(whole, "/", client, stdin, bounds, ending=ending, after=after, spare=_CLIENT)
         return _judged(ran, said)
 
-    def _mounts(self, profile: Profile, source: Path, empty: Path) -> list[str]:
-        root = str(self.root)
-        options = _mount(str(source), root, "ro" if profile == "ro" else "rw")
+    def _mounts(self, profile: Profile, source: Path, covers: tuple[Path, Path]) -> list[str]:
+        file, folder = map(str, covers)
+        options = _mount(str(source), str(self.root), readonly=profile == "ro")
         secrets, gits = self.inside.found()
         if profile == "rw-repo":
             for path in [*(self.root / name for name in policies()), *gits]:
-                options += _mount("/dev/null" if is_laid(path) else str(path), str(path), "ro")
-        for path in secrets:
-            options += _mount(str(empty) if path.is_dir() else "/dev/null", str(path), "ro")
+                options += _mount(file if is_laid(path) else str(path), str(path))
+        for path in {*secrets, *(path for path in outside(self.masked) if self.root in path.parents)}:
+            options += _mount(folder if path.is_dir() else file, str(path))
         return options
 
 
-def _mount(source: str, target: str, mode: str) -> list[str]:
+def _covers(within: Path) -> tuple[Path, Path]:
+    """A file and a folder that nobody can open."""
+    file, folder = within / "file", within / "folder"
+    file.touch(mode=0)
+    folder.mkdir(mode=0)
+    return file, folder
+
+
+def _mount(source: str, target: str, *, readonly: bool = True) -> list[str]:
     if any(sign in path for path in (source, target) for sign in ',"\n'):
         raise SandboxUnavailable(f"a container cannot mount {target!r:.200}: a path must not hold a comma or a quote")
-    return ["--mount", f"type=bind,source={source},target={target}" + (",readonly" if mode == "ro" else "")]
+    return ["--mount", f"type=bind,source={source},target={target}" + (",readonly" if readonly else "")]
 
 
 def _options(command: str, bounds: Bounds) -> list[str]:
