@@ -11,6 +11,7 @@ import re
 import stat
 import unicodedata
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -168,6 +169,7 @@ def _names(top: str, target: str, path: str) -> list[str]:
     return target.split("/")
 
 
+@lru_cache(maxsize=4_096)
 def closed(name: str, *, is_folder: bool = True) -> Literal["git", "credentials"] | None:
     """What closes each file of this name, or below a folder of this name; ``None`` if nothing does."""
     shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf") if not name.isascii() else name

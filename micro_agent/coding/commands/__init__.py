@@ -54,9 +54,10 @@ def classify(
         ConfigurationError: tree-sitter is not installed: ``pip install 'micro-agent[coding]'``.
     """
     top = None if root is None else os.path.abspath(root)
-    asked, pipelines, tests = _judged(cmd, sandboxed, top, rules or shipped())
+    pipelines, outside = _read(cmd)
+    asked, tests = (outside, False) if outside is not None else _judged(pipelines, sandboxed, top, rules or shipped())
     if asked is not None or rules is not None:
-        reason = denied(cmd, top)
+        reason = denied(cmd, pipelines, top)
         if reason is not None:
             return Verdict("deny", reason)
     if asked is not None:
@@ -64,23 +65,29 @@ def classify(
     return Verdict("allow", "each program, option and path is allowed by a rule", pipelines, tests)
 
 
-def _judged(cmd: str, sandboxed: bool, root: str | None, rules: Rules) -> tuple[str | None, tuple[Pipeline, ...], bool]:
-    """Why a person has to be asked (``None`` if nobody has to), what to run, and whether that runs tests."""
+def _read(cmd: str) -> tuple[tuple[Pipeline, ...], str | None]:
+    """The programs of a command, or why it is not one whose programs are known."""
     if len(cmd) > LONGEST or len(cmd.encode("utf-8", "surrogatepass")) > LONGEST:
-        return f"it is longer than {LONGEST} bytes", (), False
+        return (), f"it is longer than {LONGEST} bytes"
     try:
-        pipelines = read(cmd)
+        return read(cmd), None
     except Outside as outside:
-        return f"it is outside the subset that is judged: {outside}", (), False
+        return (), f"it is outside the subset that is judged: {outside}"
+
+
+def _judged(
+    pipelines: tuple[Pipeline, ...], sandboxed: bool, root: str | None, rules: Rules
+) -> tuple[str | None, bool]:
+    """Why a person has to be asked (``None`` if nobody has to), and whether tests are run."""
     tests = False
     for argv in {stage.argv: None for pipeline in pipelines for stage in pipeline.stages}:
         found = match(argv, rules, root)
         if found.refusal is not None or found.rule is None:
-            return found.refusal, (), False
+            return found.refusal, False
         tests |= found.rule.tests
         if found.rule.tests and not sandboxed:
-            return f"{found.rule.name} runs code of the repository, and no sandbox encloses it", (), False
-    return None, pipelines, tests
+            return f"{found.rule.name} runs code of the repository, and no sandbox encloses it", False
+    return None, tests
 
 
 def program_of(name: str, root: str | Path) -> Path:

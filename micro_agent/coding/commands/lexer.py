@@ -63,6 +63,10 @@ def unseen(text: str) -> str | None:
     return None
 
 
+def _folded(sign: str) -> str:
+    return unicodedata.normalize("NFKC", sign)
+
+
 def read(cmd: str) -> tuple[Pipeline, ...]:
     """The programs of a command, with the very argv that bash would give them.
 
@@ -127,9 +131,9 @@ class _Reader:
             if first and text[0] in "~#":
                 self._refuse("~ and # begin something else than a word")
         elif kind == "wide":
-            strange = next((sign for sign in text if not sign.isalnum() or unicodedata.normalize("NFKC", sign) != sign), "")
-            if strange and unicodedata.category(strange)[0] != "M":
-                self._refuse(f"{ascii(strange)} stands outside quotes")
+            for sign in text:
+                if not (sign.isalnum() or unicodedata.category(sign)[0] == "M") or _folded(sign) != sign:
+                    self._refuse(f"{ascii(sign)} stands outside quotes")
         else:
             self._quoted = True
             text = _IN_DOUBLE.sub(r"\1", text) if kind == "double" else text
@@ -144,6 +148,8 @@ class _Reader:
                 self._refuse(f"{word} is a word of the shell's own")
             if _ASSIGNMENT.match(word):
                 self._refuse(f"{word!a:.40} sets a variable")
+            if word.startswith("%"):
+                self._refuse(f"{word!a:.40} means a job")
         self._argv.append(word)
         self._word, self._quoted = None, False
 

@@ -15,6 +15,8 @@ _OPEN, _COMMA, _CLOSE = "\ue003", "\ue004", "\ue005"
 _VARIABLES = re.compile(f"{_VARIABLE}([^{_VARIABLE_END}]*){_VARIABLE_END}")
 _BRACES = re.compile(f"([^{_OPEN}{_CLOSE}]*){_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}([^{_OPEN}{_CLOSE}]*)")
 _BARE = str.maketrans({_OPEN: "{", _COMMA: ",", _CLOSE: "}"})
+_SIMPLE = re.compile(r"([A-Za-z0-9_./-]+)([ \t]+|[;\n])")
+"""A word and what ends it: most of what is read, in one step."""
 _PLAIN = re.compile(r"[^\s\\'\"`$|&;<>(){},#]+")
 _LITERAL = re.compile(r"[^\\\"'`$}]+")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<>|<&|>&|>>|>\||<|>")
@@ -97,6 +99,11 @@ class _Reader:
         while self._at < len(self._text):
             frame = self._frames[-1]
             literal = frame.quoted or frame.closes == "}"
+            if not literal and frame.word is None and not frame.operator:
+                simple = _SIMPLE.match(self._text, self._at)
+                if simple:
+                    self._simple(frame, simple)
+                    continue
             run = (_LITERAL if literal else _PLAIN).match(self._text, self._at)
             if run:
                 frame.expands |= not literal and ((frame.word is None and run[0][0] == "~") or bool(_PATTERN.search(run[0])))
@@ -111,6 +118,16 @@ class _Reader:
                     self._unquoted(frame, sign)
         while self._frames:
             self._end_command(self._frames.pop())
+
+    def _simple(self, frame: _Frame, found: re.Match[str]) -> None:
+        frame.start = self._at if frame.start < 0 else frame.start
+        frame.words.append(found[1])
+        if found[1] in _RESERVED:
+            frame.start = -1
+        self._at = found.end()
+        if found[2] in ";\n":
+            self._end_command(frame)
+            frame.fed = False
 
     def _add(self, text: str) -> None:
         frame = self._frames[-1]
@@ -233,7 +250,8 @@ class _Reader:
 
     def _parenthesis(self, frame: _Frame, sign: str) -> None:
         if sign == "(":
-            self.functions.update(["".join(frame.word)] if frame.word else frame.words[-1:])
+            if self._text[self._at :][:9].lstrip().startswith(")"):
+                self.functions.update(["".join(frame.word)] if frame.word else frame.words[-1:])
             self._end_command(frame)
             frame.depth += 1
         elif frame.depth or frame.closes != ")":
@@ -283,9 +301,8 @@ def _resolved(found: list[Command]) -> list[Command]:
         words, command.words = command.words, []
         for word in words:
             command.words += _words(word, values) if not word.isalnum() else [word]
-        command.redirections = [
-            (operator, " ".join(_words(word, values))) for operator, word in command.redirections
-        ]
+        if command.redirections:
+            command.redirections = [(sign, " ".join(_words(word, values))) for sign, word in command.redirections]
         _strip(command)
     return found
 

@@ -139,13 +139,14 @@ def match(argv: Sequence[str], rules: Rules, root: str | None = None) -> Match:
 
 def _rule_for(argv: Sequence[str], rules: Rules) -> tuple[Rule, Sequence[str]] | None:
     """The rule, the most special one first, and the words behind its name."""
-    alone = rules.rules.get(argv[0])
+    alone = None if " " in argv[0] else rules.rules.get(argv[0])
     at = 1
     while alone and at < len(argv) and argv[at] in alone.before:
         at += 1
     for length in (3, 2, 1):
-        rule = rules.rules.get(" ".join([argv[0], *argv[at : at + length]])) if len(argv) >= at + length else None
-        if rule:
+        name = [argv[0], *argv[at : at + length]]
+        rule = rules.rules.get(" ".join(name))
+        if rule and rule.name.split(" ") == name and len(name) == length + 1:
             return rule, argv[at + length :]
     return (alone, argv[1:]) if alone else None
 

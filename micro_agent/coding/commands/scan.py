@@ -15,7 +15,7 @@ from typing import Any, Literal
 import yaml
 
 from micro_agent.coding.commands import loose, tree
-from micro_agent.coding.commands.lexer import unseen
+from micro_agent.coding.commands.lexer import Pipeline, unseen
 from micro_agent.coding.commands.loose import UNKNOWN, Command
 from micro_agent.coding.commands.rules import match, shipped
 from micro_agent.coding.paths import closed_by_pattern, named
@@ -31,6 +31,9 @@ _PARTS = re.compile(r"[:=@,]")
 _SUSPECT = re.compile(r"[.*?\[]|id_|secret|credential|proc|etc/")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+_SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
+"""Programs that show the environment if they are given nothing but options."""
+_RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
 _CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
 
 _Place = Literal["outside", "git", "credentials", "whole", "unknown"]
@@ -153,15 +156,27 @@ def _ban(entry: dict[str, Any]) -> Ban:
     return Ban(**fields)
 
 
-def denied(cmd: str, root: str | None = None, among: Bans | None = None) -> str | None:
-    """Why a command is denied, in one line; ``None`` if nothing is known against it."""
+def denied(
+    cmd: str, pipelines: Sequence[Pipeline] = (), root: str | None = None, among: Bans | None = None
+) -> str | None:
+    """Why a command is denied, in one line; ``None`` if nothing is known against it.
+
+    Args:
+        cmd: The command.
+        pipelines: What the strict lexer made of it; nothing if it is outside the subset.
+        root: The repository.
+        among: What is denied; `bans` by default.
+    """
     texts = [cmd[:_MOST]]
     if unseen(cmd) is not None:
         texts.append("".join(sign for sign in texts[0] if sign in "\n\t\r" or unseen(sign) is None))
     for text in dict.fromkeys(texts):
         scan = _Scan(root, among or bans())
         try:
-            scan.text(text.encode("utf-8", "surrogatepass").decode("latin-1"))
+            if pipelines:
+                scan.pipelines(pipelines)
+            else:
+                scan.text(text.encode("utf-8", "surrogatepass").decode("latin-1"))
             scan.at_the_end()
         except Denied as reason:
             return str(reason)
@@ -180,6 +195,12 @@ class _Scan:
         self._programs: set[str] = set()
         self._strings: list[str] = []
         """Documents and words of commands that only print: code, if a shell is there to read it."""
+
+    def pipelines(self, pipelines: Sequence[Pipeline]) -> None:
+        """Scan what the strict lexer read: there is nothing to guess."""
+        for pipeline in pipelines:
+            for at, stage in enumerate(pipeline.stages):
+                self._command(Command(list(stage.argv), [], at > 0, 0))
 
     def text(self, text: str) -> None:
         """Scan a text as a script."""
@@ -237,7 +258,7 @@ class _Scan:
         self._done.add(key)
         if len(words) == 1 and words[0].isalnum() and words[0] not in self._bans.by_program:
             self._programs.add(words[0])
-            if words[0] not in ("env", "set", "export", "declare"):
+            if words[0] not in _SHOW_ENVIRONMENT:
                 return
         is_known = words[0] in shipped().rules and not command.expands and UNKNOWN not in "".join(words)
         if is_known and match(words, shipped(), self._root).refusal is None:
@@ -276,7 +297,7 @@ class _Scan:
                     raise Denied(f"{_shown(words[at:])}: {ban.why}")
                 if not ban.behind:
                     done.add(ban.name)
-            if name in ("env", "set", "export", "declare") and _only_options(words[at + 1 :]):
+            if name in _SHOW_ENVIRONMENT and _only_options(words[at + 1 :], assigned=name == "env"):
                 raise Denied(f"{_shown(words[at:])}: it shows the environment")
         for word in words:
             self._credentials(word)
@@ -302,7 +323,7 @@ class _Scan:
         return not ban.targets or self._leads(ban, args, operands)
 
     def _leads(self, ban: Ban, args: list[str], operands: list[str]) -> bool:
-        recursive = any(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*", word) for word in args)
+        recursive = any(_RECURSIVE.fullmatch(word) for word in args)
         skipped = operands[: ban.skip]
         for word in args:
             if word in skipped:
@@ -348,9 +369,8 @@ class _Scan:
                 self._code(word)
             if _SCRIPT.search(word):
                 self.text(word)
-                for sign in "=!":
-                    if sign in word:
-                        self.text(word.partition(sign)[2])
+                for rest in re.split("[=!]", word, maxsplit=4)[1:]:
+                    self.text(word[word.find(rest) :])
                 if is_code:
                     self._words_of_code(word)
 
@@ -385,15 +405,17 @@ def _behind(subcommand: re.Pattern[str], args: list[str]) -> int | None:
     return at if at < len(args) and subcommand.fullmatch(args[at]) else None
 
 
-def _only_options(args: list[str]) -> bool:
-    ahead = list(reversed(args))
-    while ahead:
-        word = ahead.pop()
-        if word in ("-u", "--unset", "-C", "--chdir") and ahead:
-            ahead.pop()
-        elif not (word.startswith("-") or _ASSIGNED.fullmatch(word)):
+def _only_options(args: list[str], *, assigned: bool) -> bool:
+    """Whether there is nothing but options, and variables that are set where that does not matter."""
+    value_follows = False
+    for word in args:
+        if value_follows:
+            value_follows = False
+        elif word in ("-u", "--unset", "-C", "--chdir"):
+            value_follows = True
+        elif not (word.startswith("-") or (assigned and _ASSIGNED.fullmatch(word))):
             return False
-    return not any(_ASSIGNED.fullmatch(word) for word in args) or not args
+    return True
 
 
 def _values(word: str) -> list[str]:

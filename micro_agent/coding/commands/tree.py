@@ -6,6 +6,9 @@ from typing import Any
 
 from micro_agent.errors import ConfigurationError
 
+_MOST_DOCUMENTS = 40
+"""Here-documents of a text that is parsed: with many of them tree-sitter is slow. Others are scanned as commands."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -21,14 +24,13 @@ class Seen:
 
 
 @cache
-def _parser() -> tuple[Any, Any, Any]:
+def _parser() -> Any:
     try:
         import tree_sitter
         import tree_sitter_bash
     except ImportError as error:
         raise ConfigurationError("commands are judged with tree-sitter: pip install 'micro-agent[coding]'") from error
-    bash = tree_sitter.Language(tree_sitter_bash.language())
-    return tree_sitter, tree_sitter.Parser(bash), tree_sitter.Query(bash, "(command_name) @name (heredoc_body) @document")
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
 def seen(text: bytes) -> Seen:
@@ -37,11 +39,19 @@ def seen(text: bytes) -> Seen:
     Raises:
         ConfigurationError: tree-sitter is not installed.
     """
-    tree_sitter, parser, query = _parser()
-    root = parser.parse(text).root_node
-    found: dict[str, list[Any]] = tree_sitter.QueryCursor(query).captures(root)
-    documents = [] if root.has_error else found.get("document", [])
-    return Seen(
-        tuple(node.start_byte for node in found.get("name", [])),
-        tuple((node.start_byte, node.end_byte) for node in documents),
-    )
+    if text.count(b"<<") > _MOST_DOCUMENTS:
+        return Seen((), ())
+    root = _parser().parse(text).root_node
+    names: list[int] = []
+    documents: list[tuple[int, int]] = []
+    has_documents = b"<<" in text and not root.has_error
+    cursor = root.walk()
+    while True:
+        if cursor.field_name == "name":
+            names.append(cursor.node.start_byte)
+        elif has_documents and cursor.node.type == "heredoc_body":
+            documents.append((cursor.node.start_byte, cursor.node.end_byte))
+        if not cursor.goto_first_child():
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return Seen(tuple(names), tuple(documents))
