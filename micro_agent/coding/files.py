@@ -165,7 +165,7 @@ def _next(last: int, total: int) -> dict[str, Any]:
 
 
 def _places(lines: list[str], query: str) -> list[tuple[int, int]]:
-    """The first and the last line of each place with a text; capitals and small letters are the same if nothing else is."""
+    """The first and the last line of each place with a text; without any, also in other capitals."""
     text = "\n".join(lines)
     query = query.replace("\r\n", "\n")
     ends = list(accumulate(len(line) + 1 for line in lines))

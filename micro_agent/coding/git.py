@@ -5,6 +5,7 @@ transports, verifiers of signatures. Each of them is overridden here, by variabl
 they are (``-c NAME=VALUE`` cannot hold a name with ``=``). Nothing is looked for above the root.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -43,6 +44,7 @@ _SETTINGS = {
     "log.showSignature": "false",  # it would run gpg.program
     "status.submoduleSummary": "false",
     "submodule.recurse": "false",
+    "diff.autoRefreshIndex": "false",
     "diff.orderFile": "/dev/null",
     "diff.noprefix": "false",
     "diff.mnemonicPrefix": "false",
@@ -96,7 +98,10 @@ def run_git(
         stdin: What it reads.
         bounds: What it may use.
     """
-    filters = filters_in(_run(place, LIST_SETTINGS, disarmed()).stdout)
+    listed = _run(place, LIST_SETTINGS, disarmed(), bounds=bounds)
+    if listed.timed_out:  # a file that is included may be a pipe
+        return listed
+    filters = filters_in(beginning(listed, bounds))
     return _run(place, args, {**disarmed(filters), **(env or {})}, profile, stdin, bounds)
 
 
@@ -111,6 +116,8 @@ def git_output(place: Workplace, *args: str, reads_files: bool = True) -> bytes:
     Raises:
         ToolError: ``GIT_FAILED``, with git's own words.
     """
+    if not os.path.lexists(place.root / ".git"):
+        raise ToolError("GIT_FAILED", "the folder is not a git repository")
     ran = run_git(place, *args) if reads_files else _run(place, args, disarmed())
     if ran.exit != 0:
         raise ToolError("GIT_FAILED", f"git {args[0]}: {said(ran)}")
@@ -171,10 +178,8 @@ def status(place: Workplace) -> dict[str, Any]:
 
 def _add_change(found: dict[str, Any], kind: str, rest: str) -> None:
     """Add what one record of ``git status --porcelain=v2`` says of a path."""
-    before = {"1": 7, "u": 9, "?": 0}.get(kind)  # fields before the path
-    if before is None:
-        return
-    *fields, path = rest.split(" ", before)
+    fields_before = {"1": 7, "u": 9, "?": 0}
+    *fields, path = rest.split(" ", fields_before[kind])
     if is_closed(path.rstrip("/")):
         return
     if kind == "?":
