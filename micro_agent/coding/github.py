@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from micro_agent.coding.bounds import tail
+from micro_agent.coding.git import run_git
 from micro_agent.coding.outside import Program, find, run
 from micro_agent.coding.pushing import OPTIONS, TIMEOUT_S, Push, planned, without_credentials
 from micro_agent.coding.running import command_id
@@ -45,20 +46,20 @@ def tools(place: Workplace) -> list[Tool]:
         Tool(
             "git_push", "Push the commits of a branch to the remote: not to its default branch, never by force.",
             _OF_PUSH, partial(_push, place), preview=lambda args: _shown_push(place, **args),
-            requires_confirmation=True, timeout_s=_CALLS * TIMEOUT_S,
+            requires_confirmation=True, destructive=True, timeout_s=_CALLS * TIMEOUT_S,
         ),
         Tool(
             "create_pr", "Push a branch and open a pull request for it on GitHub, as a draft by default.",
             _OF_PR, partial(_create, place), preview=lambda args: _shown_pr(place, **args),
-            requires_confirmation=True, timeout_s=_CALLS * TIMEOUT_S,
+            requires_confirmation=True, destructive=True, timeout_s=_CALLS * TIMEOUT_S,
         ),
     ]  # fmt: skip
 
 
 def _push(place: Workplace, branch: str | None = None) -> dict[str, Any]:
     with planned(place.root, branch) as push:
-        output, cut = tail(push.make())
-    return {"success": True, "output": output, **({"truncated": True} if cut else {})}
+        pushed = push.make()
+    return _result(place, pushed, success=True)
 
 
 def _create(place: Workplace, title: str, body: str, branch: str, draft: bool = True) -> dict[str, Any]:
@@ -67,9 +68,18 @@ def _create(place: Workplace, title: str, body: str, branch: str, draft: bool = 
         pushed = push.make()
         # gh asks git about the repository that it is in, with whatever is set there: it is in the empty one.
         done = run(gh, *_argv(push, title, body, draft=draft), cwd=push.folder, timeout_s=TIMEOUT_S)
-    output, cut = tail(f"{pushed}{without_credentials(done.output)}")
     # Whatever gh says, the push has happened: this is a result and no error.
-    return {"success": done.exit == 0, "output": output, **({"truncated": True} if cut else {})}
+    return _result(place, f"{pushed}{without_credentials(done.output)}", success=done.exit == 0)
+
+
+def _result(place: Workplace, text: str, *, success: bool) -> dict[str, Any]:
+    output, cut = tail(text)
+    result: dict[str, Any] = {"success": success, "output": output}
+    if cut:
+        result["truncated"] = True
+    if run_git(place, "status", "--porcelain", "--ignore-submodules=dirty").stdout:
+        result["note"] = "Some changes are not committed: they are not part of what was pushed."
+    return result
 
 
 def _shown_push(place: Workplace, branch: str | None = None) -> dict[str, Any]:

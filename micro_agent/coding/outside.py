@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 _VARIABLES = (
     "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
@@ -25,6 +27,8 @@ _NOBODY_IS_ASKED = {
     "GH_NO_UPDATE_NOTIFIER": "1",
     "NO_COLOR": "1",
 }
+_MOST = 1_000_000
+"""Bytes of each output that are read."""
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -69,30 +73,32 @@ def _is_within(path: str, root: Path) -> bool:
 
 
 def run(program: Program, *args: str, cwd: Path, timeout_s: float, env: Mapping[str, str] | None = None) -> Done:
-    """Run it without a terminal or input, and kill all that it started when its time is over."""
-    process = subprocess.Popen(
-        [program.path, *args],
-        cwd=cwd,
-        env={**program.env, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    in_time = True
-    try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        in_time = False
-        _kill(process.pid)
-        stdout, stderr = process.communicate()
-    finally:
-        _kill(process.pid)  # also what it left behind in the background
-    return Done(
-        process.returncode if in_time else None, stdout.decode(errors="replace"), stderr.decode(errors="replace")
-    )
+    """Run it without a terminal or input, and kill all that it started when its time is over.
+
+    Its output goes into files: what stays behind in the background, as a connection that ssh keeps open does, would
+    hold a pipe open.
+    """
+    with TemporaryFile() as stdout, TemporaryFile() as stderr:
+        process = subprocess.Popen(
+            [program.path, *args],
+            cwd=cwd,
+            env={**program.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        exit_status = None
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                exit_status = process.wait(timeout_s)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return Done(exit_status, _beginning(stdout), _beginning(stderr))
 
 
-def _kill(group: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+def _beginning(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_MOST).decode(errors="replace")

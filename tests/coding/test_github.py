@@ -1,6 +1,7 @@
 """Pushing and pull requests: real repositories, real remotes, and a `gh` that records what it is asked."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,9 +11,9 @@ from typing import Any
 import pytest
 
 from micro_agent.coding import github
-from micro_agent.coding.sandbox.clone import Clone
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
+from tests.coding.plain_sandbox import PlainSandbox
 from tests.each import each
 
 GH = """#!/bin/sh
@@ -45,7 +46,7 @@ class Desk:
         self.first = self.git("rev-parse", "HEAD")
         self.git("checkout", "-q", "-b", "topic")
         self.commit("the subject")
-        place = Workplace(self.root, where / "state", Clone(self.root, where / "state"))
+        place = Workplace(self.root, where / "state", PlainSandbox(self.root))
         self.tools = {tool.name: tool for tool in github.tools(place)}
 
     def git(self, *args: str) -> str:
@@ -108,7 +109,10 @@ def test_the_current_branch_is_pushed(desk: Desk) -> None:
     assert done["success"] is True
     assert "refs/heads/topic" in done["output"]
     assert desk.there() == {"main": desk.first, "topic": head}
-    assert desk.git("status", "--porcelain") == ""
+    assert set(done) == {"success", "output"}
+    (desk.root / "new.txt").write_text("not committed")
+    desk.commit("another")
+    assert "not committed" in tool.handler()["note"]
 
 
 def test_a_branch_is_pushed_by_its_name_and_a_new_one_from_head(desk: Desk) -> None:
@@ -211,6 +215,14 @@ def test_a_pull_request_is_a_draft_with_its_branch_pushed_first(desk: Desk, monk
     assert (env["GH_TOKEN"], env["GITHUB_TOKEN"], env["SSH_AUTH_SOCK"]) == ("t1", "t2", "/s")
     assert {"OPENAI_API_KEY", "GIT_DIR"}.isdisjoint(env)
     assert not Path(Path(f"{gh}.cwd").read_text().strip()).is_relative_to(desk.root)
+
+
+def test_a_long_answer_is_cut_and_what_stays_in_the_background_is_not_waited_for(desk: Desk) -> None:
+    desk.program("gh", '#!/bin/sh\nseq 1 2000\nsetsid sleep 60 &\necho $! > "$0.left"\n')
+    done = desk.tools["create_pr"].handler(**PR)
+    assert (done["success"], done["truncated"]) == (True, True)
+    assert done["output"].endswith("1999\n2000\n")
+    os.kill(int((desk.bin / "gh.left").read_text()), signal.SIGKILL)  # it was still there
 
 
 def test_a_pull_request_that_gh_refuses_is_a_result_that_says_so(desk: Desk) -> None:
@@ -357,7 +369,7 @@ def test_a_shallow_clone_is_pushed_from(desk: Desk, tmp_path: Path, monkeypatch:
     (tmp_path / "second").mkdir()
     shallow = Desk(tmp_path / "second", monkeypatch)
     shallow.git("clone", "-q", "--depth=1", "--branch=topic", f"file://{desk.bare}", "clone")
-    place = Workplace(shallow.root / "clone", tmp_path / "state", Clone(shallow.root / "clone", tmp_path / "state"))
+    place = Workplace(shallow.root / "clone", tmp_path / "state", PlainSandbox(shallow.root / "clone"))
     shallow.root = place.root
     shallow.commit("on top")
     push = github.tools(place)[0]
