@@ -75,3 +75,11 @@ class Unenclosed:
         done = subprocess.run(pipeline[0].argv, cwd=self.root / cwd, input=stdin, capture_output=True, check=False)
         code, stderr = (done.returncode, done.stderr) if self.stderr is None else (self.code, self.stderr)
         return Ran(code, done.stdout, stderr, len(done.stdout), len(stderr), code is None, time.monotonic() - started)
+
+
+class Agreeing(Unenclosed):
+    """A sandbox in which git says that a patch applies, unasked."""
+
+    def run(self, pipeline: Sequence[Stage], profile: Profile, **_: Any) -> Ran:
+        """Run nothing."""
+        return Ran(0, b"", b"", 0, 0, timed_out=False, duration_s=0.0)

@@ -259,7 +259,10 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
     (place.root / "old.sh").write_text("one\n")
     (place.root / "old.sh").chmod(0o755)
     before = files_of(place.root)
-    diff = CHANGE + "--- /dev/null\n+++ b/new/x.py\n@@ -0,0 +1 @@\n+X = 1\n--- a/old.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+    diff = (
+        CHANGE
+        + "--- /dev/null\n+++ b/new/x.py\n@@ -0,0 +1 @@\n+X = 1\n--- a/old.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+    )
     patch_id = approved(made["propose_patch_unified"], {**DIFF, "unified_diff": diff})["patch_id"]
     place.read["old.sh"] = "what it was"
     assert execute(made["apply_patch"], {"patch_id": patch_id}).ok

@@ -92,30 +92,31 @@ def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str,
             if change.before is not None:
                 keep(folder, change.before)
         put(folder / _JOURNAL, _journal(staged))
-        try:
-            for one in staged:
-                one.stage()
-            for one in staged:
-                one.finish()
-            for one in staged:
-                os.fsync(one.directory)
-        except BaseException:
-            _recover(root, folder)
-            raise
-        if record is not None:
-            put(folder / _JOURNAL, _done(*record))
-            put(folder / record[0], record[1])
-        _end(folder)
+        _carry_out(root, folder, staged, record)
     except OSError as error:
         raise misfit(f"the patch cannot be written, and nothing was changed: {error}") from error
     finally:
         for one in staged:
             one.close()
+    try:
+        _recover(root, folder)
+    except OSError as error:  # the journal says that it was done: whoever comes next finishes it
+        _log.warning("%s is left: %s", folder / _JOURNAL, error)
 
 
-def _end(folder: Path) -> None:
-    (folder / _JOURNAL).unlink()
-    sync_folder(folder)
+def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", record: tuple[str, bytes] | None) -> None:
+    """Do what the journal says, and write down there that it was done; or take back what was."""
+    try:
+        for one in staged:
+            one.stage()
+        for one in staged:
+            one.finish()
+        for one in staged:
+            os.fsync(one.directory)
+        put(folder / _JOURNAL, _done(record))
+    except BaseException:
+        if not _recover(root, folder):
+            raise
 
 
 def _place(root: Path, change: Change) -> Place:
@@ -219,17 +220,22 @@ def _mode(change: Change) -> int:
     return change.mode if change.was is None else change.was.st_mode & 0o777
 
 
-def _done(name: str, record: bytes) -> bytes:
-    return json.dumps({"format": 1, "entries": [], "record": [name, record.decode()]}).encode()
+def _done(record: tuple[str, bytes] | None) -> bytes:
+    return json.dumps({"format": 1, "entries": [], "record": record and [record[0], record[1].decode()]}).encode()
 
 
-def _recover(root: Path, folder: Path) -> None:
-    """Take back what a journal says, if there is one; where all was done, say so in the record of the patch."""
+def _recover(root: Path, folder: Path) -> bool:
+    """Take back what a journal says, if there is one; where all was done, say so in the record of the patch instead.
+
+    Returns:
+        Whether all was done.
+    """
     try:
         journal = json.loads((folder / _JOURNAL).read_bytes())
     except FileNotFoundError:
-        return
-    if "record" in journal:
+        return False
+    is_done = "record" in journal
+    if is_done and journal["record"] is not None:
         put(folder / journal["record"][0], journal["record"][1].encode())
     entries = cast("list[dict[str, Any]]", journal["entries"])
     for entry in reversed(entries):
@@ -243,7 +249,9 @@ def _recover(root: Path, folder: Path) -> None:
                 parent, _, name = made.rpartition("/")
                 with resolve(root, f"{parent}/x" if parent else "x", "write") as above:
                     os.rmdir(name, dir_fd=above.directory)
-    _end(folder)
+    (folder / _JOURNAL).unlink()
+    sync_folder(folder)
+    return is_done
 
 
 def _take_back(root: Path, folder: Path, entry: dict[str, Any]) -> None:
