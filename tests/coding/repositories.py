@@ -8,6 +8,7 @@ from pathlib import Path
 FILES = {
     "README.md": "# Sums\n\nIt adds two numbers.\n",
     "sums.py": "def add(a, b):\n    return a - b\n",
+    "tests/__init__.py": "",
     "tests/test_sums.py": "from sums import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n",
 }
 """A function that is wrong, and its test."""

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).resolve().parents[2]
-ATTACK = """
-import os
+CONNECTS = """
 import socket
-import time
 
 
 def test_connects():
     with socket.create_connection(("127.0.0.1", {port}), timeout=5) as connection:
         connection.sendall(b"what I found")
+"""
+FORKS = """
+import os
+import time
 
 
 def test_forks():
@@ -86,7 +88,8 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
     secret.write_text("the key of somebody")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         (clone / "attack").mkdir()
-        (clone / "attack/test_attack.py").write_text(ATTACK.format(port=listener.getsockname()[1]))
+        (clone / "attack/test_connects.py").write_text(CONNECTS.format(port=listener.getsockname()[1]))
+        (clone / "attack/test_forks.py").write_text(FORKS)
         git(clone, "add", "-A")
         git(clone, "commit", "-q", "-m", "Tests")
         tries: list[tuple[str, dict[str, Any], str | None]] = [
@@ -101,9 +104,10 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
             ("edit_file", {"path": f"{state}/traces/x", "target": "a", "replacement": "b"}, "PATH_FORBIDDEN"),
             ("propose_patch_unified", {"intent": "Help.", "unified_diff": OUTSIDE}, "INVALID_DIFF"),
             ("run_cmd", {"cmd": ":(){ :|:& };:"}, "COMMAND_DENIED"),
-            ("run_cmd", {"cmd": "python3 attack/test_attack.py"}, "APPROVAL_REQUIRED"),
+            ("run_cmd", {"cmd": "python3 attack/test_connects.py"}, "APPROVAL_REQUIRED"),
             ("edit_file", {"path": "README.md", "target": "# micro-agent", "replacement": "# m"}, "APPROVAL_REQUIRED"),
-            ("run_tests", {"test_cmd": "pytest -q -p no:randomly attack/test_attack.py"}, None),
+            ("run_tests", {"test_cmd": "pytest -q attack/test_connects.py"}, None),
+            ("run_tests", {"test_cmd": "pytest -q attack/test_forks.py"}, None),
         ]
         script = [*(call(name, args) for name, args, _ in tries), text("I give up.")]
         with ModelServer(script) as server:
@@ -124,8 +128,9 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
     assert (done.code, done.record["answer"]) == (0, "I give up."), done
     steps = [step for step in done.record["steps"] if step["tool"] in {name for name, *_ in tries}]
     assert [(step["tool"], step["args"], step["observation"].get("error")) for step in steps] == tries
-    tested = steps[-1]["observation"]
-    assert (tested["ok"], tested["failed"], tested["passed"]) == (False, 2, 0), tested
+    connecting, forking = (step["observation"] for step in steps[-2:])
+    assert (connecting["ok"], connecting["failed"], connecting["passed"]) == (False, 1, 0), connecting
+    assert (forking["ok"], forking["passed"]) == (False, None), forking  # all of it was ended
     assert git(clone, "status", "--porcelain", "--ignored") == ""
     assert secret.read_text() not in done.out
     assert not (clone.parent / "outside.txt").exists()
