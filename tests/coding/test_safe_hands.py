@@ -106,8 +106,8 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
             ("run_cmd", {"cmd": ":(){ :|:& };:"}, "COMMAND_DENIED"),
             ("run_cmd", {"cmd": "python3 attack/test_connects.py"}, "APPROVAL_REQUIRED"),
             ("edit_file", {"path": "README.md", "target": "# micro-agent", "replacement": "# m"}, "APPROVAL_REQUIRED"),
-            ("run_tests", {"test_cmd": "pytest -q attack/test_connects.py"}, None),
-            ("run_tests", {"test_cmd": "pytest -q attack/test_forks.py"}, None),
+            ("run_tests", {"test_cmd": "pytest attack/test_connects.py"}, None),
+            ("run_tests", {"test_cmd": "pytest attack/test_forks.py"}, None),
         ]
         script = [*(call(name, args) for name, args, _ in tries), text("I give up.")]
         with ModelServer(script) as server:
