@@ -81,6 +81,7 @@ class Repository:
     def tools(self, found: "Settings", store: "TraceStore") -> "dict[str, Tool]":
         """The coding toolset for it, and what the user names or has installed. Raises what these raise."""
         from micro_agent.coding.toolset import coding_toolset
+        from micro_agent.files.jsonl import private_folder
         from micro_agent.files.outside import is_inside, refuse_inside
         from micro_agent.tools import load_tools
         from micro_agent.tools.loading import importable, is_path
@@ -89,8 +90,10 @@ class Repository:
             refuse_inside(self.root, Path(name).expanduser(), "a file of tools (--tools, TOOLS_MODULES)")
         if found.tools_modules and not is_inside(self.root, Path()):
             importable(Path.cwd())
-        masked = [] if is_inside(store.state_dir, store.directory) else [store.directory]
-        tools = coding_toolset(self.root, sandbox=self.sandbox, state_dir=found.micro_agent_state_dir, masked=masked)
+        private_folder(store.directory)  # what is not there cannot be closed to what runs
+        tools = coding_toolset(
+            self.root, sandbox=self.sandbox, state_dir=found.micro_agent_state_dir, masked=[store.directory]
+        )
         return load_tools(modules=found.tools_modules, builtin=tools)
 
 

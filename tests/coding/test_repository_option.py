@@ -107,6 +107,15 @@ def test_a_fork_of_a_run_stays_in_the_repository(cli: "Cli", repo: Path):
     assert len(list((state(cli, repo) / "traces").iterdir())) == 2
 
 
+def test_a_program_that_is_installed_in_the_repository_says_so(cli: "Cli"):
+    ours = Path(__file__).resolve().parents[2]
+    listed = cli("tools", "--repo", str(ours), "--sandbox", "clone")
+    assert listed.out.startswith("repo_info {}\n")
+    warned = listed.err.splitlines()[0]
+    assert warned.startswith("micro-agent: the program imports from the repository, where the model can write: ")
+    assert str(ours) in warned
+
+
 def test_a_server_can_work_in_a_repository(cli: "Cli", repo: Path):
     (repo / ".env").write_text("MICRO_AGENT_HOST=192.0.2.1\n")
     inside, env = type(cli)(repo, cli.warm), {"HOME": str(cli.directory)}

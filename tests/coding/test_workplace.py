@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from micro_agent.coding.workplace import root_of, state_of, store_of
+from micro_agent.coding.sandbox import Stage
+from micro_agent.coding.workplace import open_workplace, root_of, state_of, store_of
 from micro_agent.errors import ConfigurationError
 
 
@@ -65,6 +66,21 @@ def test_state_and_traces_inside_the_repository_are_refused(repo: Path, monkeypa
         store_of(repo)
     with pytest.raises(ConfigurationError, match="is inside MICRO_AGENT_STATE_DIR, which is closed to the model"):
         store_of(repo, state_dir=repo.parent)
+
+
+def test_all_state_and_the_traces_are_closed_to_what_runs(repo: Path, tmp_path: Path):
+    for name in ("state/runs/journal", "state/repos/of-another/trace", "traces/trace"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("what was asked")
+    place = open_workplace(repo / "a", masked=[tmp_path / "traces"])
+    assert place.sandbox.enforces, "no sandbox holds here: this test needs bubblewrap"
+    assert (place.root, place.state) == (repo, state_of(repo, tmp_path / "state"))
+    looks = Stage(
+        ("sh", "-c", f"cat $(find {tmp_path} -type f); cat {tmp_path}/state/runs/journal {tmp_path}/traces/*")
+    )
+    ran = place.sandbox.run([looks], "ro")
+    assert b"what was asked" not in ran.stdout
+    assert ran.exit, ran
 
 
 def test_a_repository_whose_name_is_not_utf_8_has_a_state(tmp_path: Path):
