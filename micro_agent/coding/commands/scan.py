@@ -29,6 +29,7 @@ _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 _SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
 """Programs that show the environment if they are given nothing but options."""
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
+_BEHIND = re.compile("[=!]")
 _CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
 
 _Place = Literal["outside", "git", "credentials", "whole", "unknown"]
@@ -75,6 +76,7 @@ class _Scan:
         self._texts: set[str] = set()
         self._done: set[tuple[str, ...]] = set()
         self._programs: set[str] = set()
+        self._names_itself = False
         self._strings: list[str] = []
         """Documents and words of commands that only print: code, if a shell is there to read it."""
 
@@ -90,6 +92,10 @@ class _Scan:
             return
         self._texts.add(text)
         self._left -= len(text) + 10
+        self._names_itself |= "micro-agent" in text
+        for ban in self._bans.texts:
+            if ban.words[0].search(text):
+                raise Denied(f"{text!a:.60}: {ban.why}")
         if self._left < 0:
             raise Denied("it holds too many commands within commands to be judged")
         sees = tree.seen(text.encode("latin-1", "replace"))  # a sign, a byte: positions are the same
@@ -109,6 +115,9 @@ class _Scan:
         for name in script.variables:
             if self._bans.variables.fullmatch(name):
                 raise Denied(f"${name[:40]} may hold credentials")
+        for value in script.values:
+            if _SCRIPT.search(value):
+                self._text_in(value)
         calls = [command.words[0] for command in script.commands if command.words]
         for name in script.functions:
             if name and calls.count(name) >= (3 if script.background else 4):
@@ -156,7 +165,7 @@ class _Scan:
         if operator == "<<<":
             self._strings.append(target)
             if _SCRIPT.search(target):
-                self.text(target)
+                self._text_in(target)
         self._credentials(target)
         place = _place(target, self._root)
         if operator in _WRITING and place in ("outside", "git"):
@@ -167,6 +176,8 @@ class _Scan:
         of = self._bans.lists
         program = _base(words[0])
         is_dynamic = UNKNOWN in words[0] or any(sign in words[0] for sign in "*?[")
+        if is_dynamic and self._names_itself:
+            raise Denied(f"{_shown(words)}: the agent does not decide about itself")
         wraps = is_dynamic or program in of["wrappers"] or program in of["shells"]
         wraps |= len(words) > 1 and f"{program} {words[1]}" in of["wrappers"]
         done: set[str] = set()
@@ -251,11 +262,16 @@ class _Scan:
             if is_code and word is not words[0]:
                 self._code(word)
             if _SCRIPT.search(word):
-                self.text(word)
-                for rest in re.split("[=!]", word, maxsplit=4)[1:]:
-                    self.text(word[word.find(rest) :])
+                self._text_in(word)
                 if is_code:
                     self._words_of_code(word)
+
+    def _text_in(self, word: str) -> None:
+        """Scan a word as a script, and so what is behind ``=`` and ``!`` in it; ``{}`` stands for what is filled in."""
+        text = word.replace("{}", UNKNOWN)
+        self.text(text)
+        for sign in list(_BEHIND.finditer(text))[:4]:
+            self.text(text[sign.end() :])
 
     def _code(self, text: str) -> None:
         for ban in self._bans.code:
