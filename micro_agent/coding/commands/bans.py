@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from micro_agent.coding.commands.rules import LOADER
+
 _FILE = Path(__file__).with_name("denied.yaml")
 _LISTS = ("wrappers", "shells", "interpreters", "editors", "fetchers")
 
@@ -113,7 +115,7 @@ class Names:
 @cache
 def bans() -> Bans:
     """What is denied."""
-    data: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    data: dict[str, Any] = yaml.load(_FILE.read_text(encoding="utf-8"), LOADER)
     made = tuple(_ban(entry) for entry in data["denied"])
     return Bans(
         bans=made, code=_patterns(data["code"]), texts=_patterns(data["texts"]), by_program=_by_program(made),

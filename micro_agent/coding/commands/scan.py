@@ -16,8 +16,10 @@ from micro_agent.coding.commands.loose import UNKNOWN, Command
 from micro_agent.coding.commands.rules import match, shipped
 from micro_agent.coding.paths import closed_by_pattern, named
 
-_MOST = 400_000
-"""Characters that are scanned for one command, its nested texts included."""
+_MOST = 100_000
+"""Characters of a command that are scanned."""
+_TIMES, _BESIDES = 6, 20_000
+"""How much is scanned in all: nested texts come again for each command that they are in."""
 _SCRIPT = re.compile(r"[\s;|&(`<>]")
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _READING = frozenset({"<", "<<<", "<<", "<<-"})
@@ -29,7 +31,9 @@ _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 _SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
 """Programs that show the environment if they are given nothing but options."""
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
-_BEHIND = re.compile("[=!]")
+_STRUCTURE = re.compile(r"<<|[`({]|\b(?:case|function|do|then|select)\b")
+"""What makes more of a text than commands one after the other."""
+_BEHIND = re.compile(r"[\w.-]*=(?![\s\"'=])|[^\s!=]{0,20}!\s*")
 _CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
 
 _Place = Literal["outside", "git", "credentials", "whole", "unknown"]
@@ -53,8 +57,9 @@ def denied(
     texts = [cmd[:_MOST]]
     if unseen(cmd) is not None:
         texts.append("".join(sign for sign in texts[0] if sign in "\n\t\r" or unseen(sign) is None))
+    tree.parser()
     for text in dict.fromkeys(texts):
-        scan = _Scan(root, among or bans())
+        scan = _Scan(root, among or bans(), _TIMES * len(text) + _BESIDES)
         try:
             if pipelines:
                 scan.pipelines(pipelines)
@@ -71,8 +76,8 @@ def _shown(words: Sequence[str]) -> str:
 
 
 class _Scan:
-    def __init__(self, root: str | None, among: Bans) -> None:
-        self._root, self._bans, self._left = root, among, _MOST
+    def __init__(self, root: str | None, among: Bans, length: int) -> None:
+        self._root, self._bans, self._left = root, among, length
         self._texts: set[str] = set()
         self._done: set[tuple[str, ...]] = set()
         self._programs: set[str] = set()
@@ -98,7 +103,10 @@ class _Scan:
                 raise Denied(f"{text!a:.60}: {ban.why}")
         if self._left < 0:
             raise Denied("it holds too many commands within commands to be judged")
-        sees = tree.seen(text.encode("latin-1", "replace"))  # a sign, a byte: positions are the same
+        has_structure = "<<" in text if len(self._texts) > 1 else _STRUCTURE.search(text)
+        sees = (
+            tree.NOTHING if not has_structure else tree.seen(text.encode("latin-1", "replace"))
+        )  # a sign, a byte: positions are the same
         rest = text
         for start, end in sees.documents:
             body = text[start:end]
@@ -270,8 +278,11 @@ class _Scan:
         """Scan a word as a script, and so what is behind ``=`` and ``!`` in it; ``{}`` stands for what is filled in."""
         text = word.replace("{}", UNKNOWN)
         self.text(text)
-        for sign in list(_BEHIND.finditer(text))[:4]:
-            self.text(text[sign.end() :])
+        for _ in range(3):
+            before = _BEHIND.match(text)
+            if before:
+                text = text[before.end() :]
+                self.text(text)
 
     def _code(self, text: str) -> None:
         for ban in self._bans.code:
