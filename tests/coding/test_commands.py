@@ -94,6 +94,9 @@ def test_what_is_allowed_is_what_runs() -> None:
         ("rm -rf ${X:-/${IFS}a}", "deny", "'rm -rf /a'"),
         ("echo \"$'a'\"$(ls)$((1))", "require_approval", "more than words"),
         ("git diff -M90% && git diff -M", "allow", "allowed by a rule"),
+        ("P='sudo id' ls", "deny", "it gains rights"),
+        ("$(which micro-agent) approve 1", "deny", "does not decide about itself"),
+        ("while true; do x & done", "deny", "without end"),
         ("env", "deny", "'env': it shows the environment"),
         ("python -c 'import shutil; shutil.rmtree(1)'", "deny", "its code removes folders"),
     ],
@@ -153,7 +156,7 @@ def test_tests_run_in_a_sandbox() -> None:
 
 
 def test_examples_of_what_is_denied() -> None:
-    for ban in (*bans().bans, *bans().code):
+    for ban in bans().all:
         for cmd in ban.match:
             assert denied(cmd), f"{ban.name}: {cmd}"
         for cmd in ban.not_match:
@@ -166,10 +169,10 @@ def test_each_rule_is_needed(name: str) -> None:
     assert wrong_examples(shipped().without(name), alone), "without it all its examples hold"
 
 
-@each("name", [ban.name for ban in (*bans().bans, *bans().code)])
+@each("name", [ban.name for ban in bans().all])
 def test_each_ban_is_needed(name: str) -> None:
     without = bans().without(name)
-    (ban,) = (ban for ban in (*bans().bans, *bans().code) if ban.name == name)
+    (ban,) = (ban for ban in bans().all if ban.name == name)
     assert any(denied(cmd, among=without) is None for cmd in ban.match), "without it all its examples are denied"
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from micro_agent.coding.commands.rules import LOADER
+
 _FILE = Path(__file__).with_name("denied.yaml")
 _LISTS = ("wrappers", "shells", "interpreters", "editors", "fetchers")
 
@@ -55,6 +57,7 @@ class Bans:
     Attributes:
         bans: What is denied of commands.
         code: What is denied of code that an interpreter is given: some expression is in it.
+        texts: What is denied of a text as a whole.
         lists: Programs that run what is behind them, what they are given as text, and so on.
         prose: For a program, the options whose value is prose.
         variables: The names of variables that may hold credentials.
@@ -66,6 +69,7 @@ class Bans:
 
     bans: tuple[Ban, ...]
     code: tuple[Ban, ...]
+    texts: tuple[Ban, ...]
     lists: Mapping[str, "Names"]
     prose: Mapping[str, frozenset[str]]
     variables: re.Pattern[str]
@@ -74,11 +78,16 @@ class Bans:
     outputs: re.Pattern[str]
     by_program: "Names"
 
+    @property
+    def all(self) -> tuple[Ban, ...]:
+        """Of every kind."""
+        return (*self.bans, *self.code, *self.texts)
+
     def without(self, name: str) -> "Bans":
         """All but one."""
-        bans = tuple(ban for ban in self.bans if ban.name != name)
-        code = tuple(ban for ban in self.code if ban.name != name)
-        return _bans(bans, code, self)
+        kept = [tuple(ban for ban in bans if ban.name != name) for bans in (self.bans, self.code, self.texts)]
+        by_program = _by_program(kept[0])
+        return replace(self, bans=kept[0], code=kept[1], texts=kept[2], by_program=by_program)
 
 
 class Names:
@@ -106,25 +115,26 @@ class Names:
 @cache
 def bans() -> Bans:
     """What is denied."""
-    data: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    data: dict[str, Any] = yaml.load(_FILE.read_text(encoding="utf-8"), LOADER)
     made = tuple(_ban(entry) for entry in data["denied"])
-    code = tuple(
-        Ban(entry["name"], entry["why"], (), (re.compile(entry["pattern"]),), match=tuple(entry["match"]))
-        for entry in data["code"]
-    )
-    base = Bans(
-        bans=(), code=(), by_program=Names(()),
+    return Bans(
+        bans=made, code=_patterns(data["code"]), texts=_patterns(data["texts"]), by_program=_by_program(made),
         lists={name: Names([(one, True) for one in data[name]]) for name in _LISTS},
         prose={name: frozenset(options) for name, options in data["prose"].items()},
         variables=re.compile(data["variables"]), places=re.compile(data["places"]),
         connections=re.compile(data["connections"]), outputs=re.compile(data["outputs"]),
     )  # fmt: skip
-    return _bans(made, code, base)
 
 
-def _bans(made: tuple[Ban, ...], code: tuple[Ban, ...], base: Bans) -> Bans:
-    by_program = Names([(program, ban) for ban in made for program in ban.programs])
-    return replace(base, bans=made, code=code, by_program=by_program)
+def _by_program(bans: Sequence[Ban]) -> Names:
+    return Names([(program, ban) for ban in bans for program in ban.programs])
+
+
+def _patterns(entries: list[dict[str, Any]]) -> tuple[Ban, ...]:
+    return tuple(
+        Ban(entry["name"], entry["why"], (), (re.compile(entry["pattern"]),), match=tuple(entry["match"]))
+        for entry in entries
+    )
 
 
 def _ban(entry: dict[str, Any]) -> Ban:

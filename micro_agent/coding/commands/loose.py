@@ -56,11 +56,20 @@ class Command:
 
 @dataclass(slots=True)
 class Script:
-    """The commands of a text, what functions and variables it names, and whether something runs in the background."""
+    """What is in a text.
+
+    Attributes:
+        commands: Its simple commands.
+        functions: The functions that it defines.
+        variables: The variables that it names.
+        values: What it sets variables to.
+        background: Whether something runs in the background.
+    """
 
     commands: list[Command]
     functions: set[str]
     variables: set[str]
+    values: set[str]
     background: bool
 
 
@@ -83,7 +92,9 @@ def commands(text: str) -> Script:
     """All simple commands of a text, those inside of others too."""
     reader = _Reader(text)
     reader.run()
-    return Script(_resolved(reader.found), reader.functions, reader.variables, reader.background)
+    values = _values(reader.found)
+    _resolve(reader.found, {**values, **_KNOWN})
+    return Script(reader.found, reader.functions, reader.variables, set(values.values()), reader.background)
 
 
 class _Reader:
@@ -298,13 +309,22 @@ def _escaped(found: re.Match[str]) -> str:
     return _CONTROL.get(found[5], found[5])
 
 
-def _resolved(found: list[Command]) -> list[Command]:
-    """The commands with the values of variables in their place, without what stands before a program's name."""
-    values: dict[str, str] = dict(_KNOWN)
+def _values(found: list[Command]) -> dict[str, str]:
+    """What variables are set to, each the first time."""
+    values: dict[str, str] = {}
     for word in [word for command in found for word in command.words if "=" in word]:
         assigned = _ASSIGNMENT.match(word)
         if assigned and assigned[1] not in values:
-            values[assigned[1]] = _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), assigned[2])[:1_000]
+            values[assigned[1]] = _known(assigned[2], values)[:1_000]
+    return values
+
+
+def _known(word: str, values: dict[str, str]) -> str:
+    return _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), word)
+
+
+def _resolve(found: list[Command], values: dict[str, str]) -> None:
+    """Put the values of variables in their place, and take away what stands before a program's name."""
     known: dict[str, list[str]] = {}
     for command in found:
         words, command.words = command.words, []
@@ -315,7 +335,6 @@ def _resolved(found: list[Command]) -> list[Command]:
         if command.redirections:
             command.redirections = [(sign, " ".join(_words(word, values))) for sign, word in command.redirections]
         _strip(command)
-    return found
 
 
 def _words(word: str, values: dict[str, str]) -> list[str]:
@@ -323,7 +342,7 @@ def _words(word: str, values: dict[str, str]) -> list[str]:
         return [word]
     if _VARIABLE in word:
         alone = _VARIABLES.fullmatch(word)
-        word = _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), word)
+        word = _known(word, values)
         if alone and " " in word:
             return word.split()
     braces = _BRACES.fullmatch(word) if _OPEN in word else None

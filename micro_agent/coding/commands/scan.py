@@ -16,8 +16,10 @@ from micro_agent.coding.commands.loose import UNKNOWN, Command
 from micro_agent.coding.commands.rules import match, shipped
 from micro_agent.coding.paths import closed_by_pattern, named
 
-_MOST = 400_000
-"""Characters that are scanned for one command, its nested texts included."""
+_MOST = 100_000
+"""Characters of a command that are scanned."""
+_TIMES, _BESIDES = 6, 20_000
+"""How much is scanned in all: nested texts come again for each command that they are in."""
 _SCRIPT = re.compile(r"[\s;|&(`<>]")
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _READING = frozenset({"<", "<<<", "<<", "<<-"})
@@ -29,6 +31,9 @@ _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 _SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
 """Programs that show the environment if they are given nothing but options."""
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
+_STRUCTURE = re.compile(r"<<|[`({]|\b(?:case|function|do|then|select)\b")
+"""What makes more of a text than commands one after the other."""
+_BEHIND = re.compile(r"[\w.-]*=(?![\s\"'=])|[^\s!=]{0,20}!\s*")
 _CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
 
 _Place = Literal["outside", "git", "credentials", "whole", "unknown"]
@@ -52,8 +57,9 @@ def denied(
     texts = [cmd[:_MOST]]
     if unseen(cmd) is not None:
         texts.append("".join(sign for sign in texts[0] if sign in "\n\t\r" or unseen(sign) is None))
+    tree.parser()
     for text in dict.fromkeys(texts):
-        scan = _Scan(root, among or bans())
+        scan = _Scan(root, among or bans(), _TIMES * len(text) + _BESIDES)
         try:
             if pipelines:
                 scan.pipelines(pipelines)
@@ -70,11 +76,12 @@ def _shown(words: Sequence[str]) -> str:
 
 
 class _Scan:
-    def __init__(self, root: str | None, among: Bans) -> None:
-        self._root, self._bans, self._left = root, among, _MOST
+    def __init__(self, root: str | None, among: Bans, length: int) -> None:
+        self._root, self._bans, self._left = root, among, length
         self._texts: set[str] = set()
         self._done: set[tuple[str, ...]] = set()
         self._programs: set[str] = set()
+        self._names_itself = False
         self._strings: list[str] = []
         """Documents and words of commands that only print: code, if a shell is there to read it."""
 
@@ -90,9 +97,16 @@ class _Scan:
             return
         self._texts.add(text)
         self._left -= len(text) + 10
+        self._names_itself |= "micro-agent" in text
+        for ban in self._bans.texts:
+            if ban.words[0].search(text):
+                raise Denied(f"{text!a:.60}: {ban.why}")
         if self._left < 0:
             raise Denied("it holds too many commands within commands to be judged")
-        sees = tree.seen(text.encode("latin-1", "replace"))  # a sign, a byte: positions are the same
+        has_structure = "<<" in text if len(self._texts) > 1 else _STRUCTURE.search(text)
+        sees = (
+            tree.NOTHING if not has_structure else tree.seen(text.encode("latin-1", "replace"))
+        )  # a sign, a byte: positions are the same
         rest = text
         for start, end in sees.documents:
             body = text[start:end]
@@ -109,6 +123,9 @@ class _Scan:
         for name in script.variables:
             if self._bans.variables.fullmatch(name):
                 raise Denied(f"${name[:40]} may hold credentials")
+        for value in script.values:
+            if _SCRIPT.search(value):
+                self._text_in(value)
         calls = [command.words[0] for command in script.commands if command.words]
         for name in script.functions:
             if name and calls.count(name) >= (3 if script.background else 4):
@@ -156,7 +173,7 @@ class _Scan:
         if operator == "<<<":
             self._strings.append(target)
             if _SCRIPT.search(target):
-                self.text(target)
+                self._text_in(target)
         self._credentials(target)
         place = _place(target, self._root)
         if operator in _WRITING and place in ("outside", "git"):
@@ -167,6 +184,8 @@ class _Scan:
         of = self._bans.lists
         program = _base(words[0])
         is_dynamic = UNKNOWN in words[0] or any(sign in words[0] for sign in "*?[")
+        if is_dynamic and self._names_itself:
+            raise Denied(f"{_shown(words)}: the agent does not decide about itself")
         wraps = is_dynamic or program in of["wrappers"] or program in of["shells"]
         wraps |= len(words) > 1 and f"{program} {words[1]}" in of["wrappers"]
         done: set[str] = set()
@@ -251,11 +270,19 @@ class _Scan:
             if is_code and word is not words[0]:
                 self._code(word)
             if _SCRIPT.search(word):
-                self.text(word)
-                for rest in re.split("[=!]", word, maxsplit=4)[1:]:
-                    self.text(word[word.find(rest) :])
+                self._text_in(word)
                 if is_code:
                     self._words_of_code(word)
+
+    def _text_in(self, word: str) -> None:
+        """Scan a word as a script, and so what is behind ``=`` and ``!`` in it; ``{}`` stands for what is filled in."""
+        text = word.replace("{}", UNKNOWN)
+        self.text(text)
+        for _ in range(3):
+            before = _BEHIND.match(text)
+            if before:
+                text = text[before.end() :]
+                self.text(text)
 
     def _code(self, text: str) -> None:
         for ban in self._bans.code:
