@@ -53,7 +53,9 @@ def test_the_queue_is_listed_and_shown(command: "Command", patches: Patches, tmp
     assert (record["status"], record["diff"]) == ("rejected", patches.get(digit).diff)
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_is_listed(command: "Command", patches: Patches, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
+    command: "Command", patches: Patches, tmp_path: Path
+) -> None:
     evil, digit = ids(patches)
     (found,) = (tmp_path / "state").rglob(f"{evil}.json")
     found.write_text("garbage")

@@ -197,6 +197,7 @@ REPLACED = [
     ("trailing blanks", "four  \nfive\t", "4\n5", LINES.replace("four\nfive", "4\n5")),
     ("indented", "    four\n    five", "    4\n      5", LINES.replace("four\nfive", "4\n  5")),
     ("other line endings", "four\r\nfive\r\n", "4\r\n5\r\n", LINES.replace("four\nfive", "4\n5")),
+    ("very much", LINES, "x\n" * 3000, "x\n" * 3000),
     ("the end", "ten\n", "ten\neleven\n", LINES + "eleven\n"),
     ("the end goes", "ten\n", "", LINES.removesuffix("ten\n")),
 ]

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from micro_agent.coding.patches import PatchError, apply
-from micro_agent.coding.patches import writing
+from micro_agent.coding.patches import PatchError, apply, writing
 from tests.coding.patching import CHANGE, CHANGED, LINES, everything, files_of, repository
 from tests.each import each
 
@@ -72,9 +71,10 @@ def test_a_fault_of_the_system_changes_nothing(fault: tuple[str, int, int], root
     assert everything(root) == before
 
 
-@each("number", range(5, 20))
+@each("number", range(1, 8))
 def test_a_fault_at_the_end_is_no_fault_of_the_patch(number: int, root: Path) -> None:
     """A journal that cannot be removed is removed by who comes next; what is said of the files is true."""
+    apply(root, "--- /dev/null\n+++ b/first\n@@ -0,0 +1 @@\n+x\n") if number == 1 else None
     (root / "f.txt").write_text(LINES)
     with pytest.MonkeyPatch.context() as patched:
         failing(patched, "fsync", number, errno.EIO)
@@ -86,6 +86,16 @@ def test_a_fault_at_the_end_is_no_fault_of_the_patch(number: int, root: Path) ->
     assert (root / "f.txt").read_text() == expected
     apply(root, "--- a/f.txt\n+++ b/f.txt\n@@ -9,2 +9,2 @@\n nine\n-ten\n+10\n")
     assert (root / "f.txt").read_text() == expected.replace("ten", "10")
+
+
+def test_a_journal_that_stays_is_finished_by_who_comes_next(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        failing(patched, "unlink", 1, errno.EIO)
+        assert apply(root, CHANGE).files == ("f.txt",)
+    assert list((root.parent / "state").rglob("pending.json"))
+    assert apply(root, "--- a/f.txt\n+++ b/f.txt\n@@ -9,2 +9,2 @@\n nine\n-ten\n+10\n").repaired == ()
+    assert (root / "f.txt").read_text() == CHANGED.replace("ten", "10")
+    assert not list((root.parent / "state").rglob("pending.json"))
 
 
 def test_modes_are_kept_and_new_files_have_the_usual_one(root: Path) -> None:
@@ -139,8 +149,8 @@ def test_what_somebody_changed_after_a_death_is_left_alone_and_told(
     assert (root / "f.txt").read_text() == CHANGED
     (root / "f.txt").write_text("somebody else\n")
     (root / "new" / "mine").touch()
+    monkeypatch.setattr(logging.getLogger("micro_agent"), "propagate", True)
     with caplog.at_level(logging.WARNING, "micro_agent"), pytest.raises(PatchError):
-        logging.getLogger("micro_agent").propagate = True
         apply(root, CHANGE)
     assert "'f.txt' stays as it is after a patch that was not finished: " in caplog.text
     assert sorted(files_of(root)) == ["f.txt", "new/mine"]
@@ -148,3 +158,10 @@ def test_what_somebody_changed_after_a_death_is_left_alone_and_told(
     assert not (root / "new" / "deep").exists()
     (root / "f.txt").write_text(LINES)
     assert apply(root, CHANGE).files == ("f.txt",)
+
+
+def test_a_state_that_cannot_be_kept_is_told(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").touch()
+    with pytest.raises(PatchError, match="patches cannot be kept in "):
+        apply(root, CHANGE, state=tmp_path / "full")
+    assert (root / "f.txt").read_text() == LINES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from micro_agent.coding.patches import Applied, PatchError, apply
 from tests.coding.labelled import read_rows
-from tests.coding.patching import CHANGE, CHANGED, LINES, Unenclosed, everything, files_of, put, repository
+from tests.coding.patching import CHANGE, CHANGED, LINES, everything, files_of, put, repository
 from tests.each import each
 
 CASES = read_rows("patches/cases.jsonl")

@@ -284,14 +284,15 @@ def nowhere(reading: Reading, content: Content, what: str, path: str) -> PatchEr
     start = _closest(reading, content)
     if start is None:
         return misfit(f"{what} fits nowhere in {path}: the file has no line {_shown(_telling(old))}", path)
-    for at, line in enumerate(old, start):
-        there = content.lines[at] if 0 <= at < len(content.lines) else None
-        if there is None or there.strip() != line.text.strip():
-            has = "the file ends" if there is None else f"the file has {_shown(there)}"
-            return misfit(
-                f"{what} does not fit {path}: at line {at + 1} it expects {_shown(line.text)}, {has}", path, at + 1
-            )
-    return misfit(f"{what} does not fit {path} at line {start + 1}", path, start + 1)
+    lines = content.lines
+    at, line = next(
+        (at, line)
+        for at, line in enumerate(old, start)
+        if not 0 <= at < len(lines) or lines[at].strip() != line.text.strip()
+    )
+    has = f"the file has {_shown(lines[at])}" if 0 <= at < len(lines) else "the file has no such line"
+    told = f"{what} does not fit {path}: at line {at + 1} it expects {_shown(line.text)}, {has}"
+    return misfit(told, path, at + 1)
 
 
 def _telling(old: list[Line]) -> str:

@@ -196,10 +196,8 @@ def _was(root: Path, path: str) -> object | None:
     try:
         with resolve(root, path, "write") as place:
             return place.was
-    except PathForbidden as error:
+    except (PathForbidden, OSError) as error:
         raise refused(str(error)) from error
-    except OSError as error:
-        raise misfit(f"{path!r:.200}: {error.strerror}") from error
 
 
 def _is_missing(root: Path, old: str, new: str) -> bool:

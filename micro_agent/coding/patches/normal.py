@@ -122,8 +122,9 @@ def check_normal(text: str, edited: Edited, said: Section) -> None:
     written, wanted = _edited_lines(section), _edited_lines(said)
     more = written - wanted
     if not is_same or wanted - written or any(more[sign, text] != more["+-"[sign == "+"], text] for sign, text in more):
-        raise misfit(f"the diff of {edited.target.new or edited.target.old} does not come out as it was meant: send "
-                     "each file below one header, each hunk with three unchanged lines around the change")  # fmt: skip
+        raise misfit(
+            f"the file at line {said.at} of the diff does not come out as it was meant"
+        )  # pragma: no cover (nothing is known to do so)
 
 
 def _edited_lines(section: Section) -> Counter[tuple[str, str]]:

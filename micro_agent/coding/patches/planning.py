@@ -118,10 +118,8 @@ def read(root: Path, path: str) -> tuple[bytes, stat_result]:
             assert place.was is not None
             with open(place.file, "rb", closefd=False) as file:
                 return file.read(), place.was
-    except PathForbidden as error:
+    except (PathForbidden, OSError) as error:
         raise refused(str(error)) from error
-    except OSError as error:
-        raise misfit(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _made(target: Target, section: Section) -> Edited:

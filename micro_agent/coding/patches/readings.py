@@ -47,21 +47,16 @@ class Reading:
         """The lines that the file is to have."""
         return [line for line in self.lines if line.sign != "+"]
 
-    @property
-    def edits(self) -> bool:
-        """Whether it changes anything."""
-        return any(line.sign != " " for line in self.lines)
-
 
 def readings(hunk: Hunk) -> Iterator[Reading]:
     """The meanings of a hunk, the most literal first."""
     indented = dedented(hunk)
-    if indented is not None:
-        yield from (
-            replace(reading, repaired=(*reading.repaired, "indentation of the diff"), start=None)
-            for reading in readings(indented)
-        )
-        return
+    for reading in _readings(indented or hunk):
+        repaired = (*reading.repaired, *["indentation of the diff"] * (indented is not None))
+        yield replace(reading, repaired=repaired, start=None if indented else reading.start)
+
+
+def _readings(hunk: Hunk) -> Iterator[Reading]:
     if hunk.counted is not None and not _goes_on(hunk.lines[hunk.counted :]):
         repaired = ("hunk header",) if hunk.is_loose else ()
         start = None if hunk.old is None else hunk.old[0] + (hunk.old[1] == 0)

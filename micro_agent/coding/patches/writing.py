@@ -11,14 +11,14 @@ import logging
 import os
 import secrets
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
 from micro_agent.coding.patches.changes import Change
-from micro_agent.coding.patches.faults import PatchError, misfit, refused
+from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.paths import PathForbidden, Place, resolve
 from micro_agent.files.jsonl import open_file, private_folder, sync_folder, write_new
 
@@ -35,14 +35,16 @@ def folder_of(state: Path) -> Path:
 def alone(root: Path, state: Path) -> Generator[None]:
     """Be the only one who applies patches to this repository; what somebody was killed at is taken back first."""
     folder = folder_of(state)
-    private_folder(folder)
-    descriptor = open_file(folder / _LOCK, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        _recover(root, folder)
+    with ExitStack() as opened:
+        try:
+            private_folder(folder)
+            descriptor = open_file(folder / _LOCK, os.O_RDWR | os.O_CREAT)
+            opened.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _recover(root, folder)
+        except OSError as error:
+            raise misfit(f"patches cannot be kept in {folder}: {error}") from error
         yield
-    finally:
-        os.close(descriptor)
 
 
 def digest(data: bytes | None) -> str | None:
@@ -87,13 +89,13 @@ def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str,
     folder = folder_of(state)
     staged: list[_Staged] = []
     try:
-        staged += [_Staged(change, _place(root, change)) for change in changes]
+        staged += [_Staged(change, resolve(root, change.path, "write")) for change in changes]
         for change in changes:
             if change.before is not None:
                 keep(folder, change.before)
         put(folder / _JOURNAL, _journal(staged))
         _carry_out(root, folder, staged, record)
-    except OSError as error:
+    except (PathForbidden, OSError) as error:
         raise misfit(f"the patch cannot be written, and nothing was changed: {error}") from error
     finally:
         for one in staged:
@@ -117,13 +119,6 @@ def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", record: tu
     except BaseException:
         if not _recover(root, folder):
             raise
-
-
-def _place(root: Path, change: Change) -> Place:
-    try:
-        return resolve(root, change.path, "write")
-    except PathForbidden as error:
-        raise refused(str(error)) from error
 
 
 @dataclass(slots=True)
