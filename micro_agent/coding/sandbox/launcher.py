@@ -11,8 +11,8 @@ descriptor is the only argument:
   ``null``,
 - ``most``: how many processes and threads there may be, ``memory`` the bytes of their memory,
 - ``report``: the descriptor of a pipe that gets how the program ended,
-- ``ending``: a command that is run again and again to end the program before its time, for a client of containers has to
-  live until its container is gone; empty for all others,
+- ``ending``: a command that is run again and again to end the program before its time, for a client of containers has
+  to live until its container is gone; empty for all others,
 - ``after``: commands that are run when it has ended, what each prints going into the report.
 """
 
@@ -58,7 +58,7 @@ def main(order: dict[str, Any]) -> int:
     while ended is None:
         got = signal.sigtimedwait(signals, _LOOK_EVERY_S)
         count, memory = usage_of(os.getpid(), order["most"])
-        if got is not None and got.si_signo == signal.SIGTERM or count > order["most"] or memory > order["memory"]:
+        if (got is not None and got.si_signo == signal.SIGTERM) or count > order["most"] or memory > order["memory"]:
             ended = _ended(program, order["ending"])
         else:
             ended = _reaped(program)
