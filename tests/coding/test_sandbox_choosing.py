@@ -253,7 +253,7 @@ def test_a_user_of_podman_is_the_same_inside(place: Place, engine: Path, monkeyp
 
 
 NAMES = ("socket", "pair", "clone", "ptrace", "write", "ioctl", "unshare")
-MACHINES = {
+MACHINES: dict[str, tuple[int, dict[str, int]]] = {
     "x86_64": (0xC000003E, dict(zip(NAMES, (41, 53, 56, 101, 1, 16, 272), strict=True))),
     "aarch64": (0xC00000B7, dict(zip(NAMES, (198, 199, 220, 117, 64, 29, 97), strict=True))),
 }
