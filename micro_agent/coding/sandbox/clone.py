@@ -23,7 +23,6 @@ from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
 
-
 @dataclass(frozen=True, slots=True)
 class Clone:
     """No sandbox around one repository.
@@ -115,8 +114,7 @@ def _started(order: dict[str, Any], *, stdin: bool) -> Generator[Started]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            cwd="/",
             pass_fds=(ordering, reporting),
             start_new_session=True,
         )
-    yield Started(process, process.terminate, None, status)
+    yield Started(process, process.terminate, status)

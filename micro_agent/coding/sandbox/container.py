@@ -86,7 +86,14 @@ class Container:
         with held(self.state, self.root, protected=profile == "rw-repo"):
             covers = _covers(new_folder(self.state))
             source = copied(self.root, self.state) if profile == "try" else self.root
-            options = [*_options(command[0], bounds), *self._mounts(profile, source, covers), "--name", name, "--workdir", folder]
+            options = [
+                *_options(command[0], bounds),
+                *self._mounts(profile, source, covers),
+                "--name",
+                name,
+                "--workdir",
+                folder,
+            ]
             variables = environment(self.root, home="/tmp", added=env)
             if "PATH" not in (env or {}):
                 del variables["PATH"]  # the image has its own
@@ -103,14 +110,17 @@ class Container:
         return _judged(ran, said)
 
     def _mounts(self, profile: Profile, source: Path, covers: tuple[Path, Path]) -> list[str]:
-        file, folder = map(str, covers)
-        options = _mount(str(source), str(self.root), readonly=profile == "ro")
+        file, folder = covers
+        mounts = {self.root: source}  # one for each path
         secrets, gits = self.inside.found()
         if profile == "rw-repo":
-            for path in [*(self.root / name for name in policies()), *gits]:
-                options += _mount(file if is_laid(path) else str(path), str(path))
-        for path in {*secrets, *(path for path in outside(self.masked) if self.root in path.parents)}:
-            options += _mount(folder if path.is_dir() else file, str(path))
+            paths = [*(self.root / name for name in policies()), *gits]
+            mounts |= {path: file if is_laid(path) else path for path in paths}
+        closed = [*secrets, *(path for path in outside(self.masked) if self.root in path.parents)]
+        mounts |= {path: folder if path.is_dir() else file for path in closed}
+        options: list[str] = []
+        for path, shown in mounts.items():
+            options += _mount(shown, path, readonly=profile == "ro" or path != self.root)
         return options
 
 
@@ -122,15 +132,24 @@ def _covers(within: Path) -> tuple[Path, Path]:
     return file, folder
 
 
-def _mount(source: str, target: str, *, readonly: bool = True) -> list[str]:
-    if any(sign in path for path in (source, target) for sign in ',"\n'):
-        raise SandboxUnavailable(f"a container cannot mount {target!r:.200}: a path must not hold a comma or a quote")
+def _mount(source: Path, target: Path, *, readonly: bool) -> list[str]:
+    if any(sign in str(path) for path in (source, target) for sign in ',"\n'):
+        raise SandboxUnavailable(f"a container cannot mount {str(target)!r:.200}, which holds a comma or a quote")
     return ["--mount", f"type=bind,source={source},target={target}" + (",readonly" if readonly else "")]
 
 
 def _options(command: str, bounds: Bounds) -> list[str]:
     options = ["--pull", "never", "--network", "none", "--read-only", "--cap-drop", "ALL"]
-    options += ["--security-opt", "no-new-privileges", "--stop-timeout", "0", "--hostname", "sandbox", "--log-driver", "none"]
+    options += [
+        "--security-opt",
+        "no-new-privileges",
+        "--stop-timeout",
+        "0",
+        "--hostname",
+        "sandbox",
+        "--log-driver",
+        "none",
+    ]
     options += ["--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={bounds.disk},mode=1777"]
     options += ["--user", f"{os.getuid()}:{os.getgid()}", "--shm-size", str(bounds.disk)]
     options += ["--pids-limit", str(bounds.processes), "--memory", str(bounds.memory)]

@@ -84,9 +84,9 @@ class Landlock:
     def _allowed(self, profile: Profile) -> list[tuple[int, str]]:
         secrets, gits = self.inside.found()
         closed = {*outside([self.state, *self.masked]), *map(Path, _SHARED)}
-        allowed = [(_READ, str(path)) for path in _beside(Path("/"), {*closed, self.root})]
+        allowed = [(_READ, path) for path in _beside(Path("/"), {*closed, self.root})]
         closed.update(secrets)
-        allowed += [(_READ, str(path)) for path in _beside(self.root, closed)]
+        allowed += [(_READ, path) for path in _beside(self.root, closed)]
         around = {
             self.root,
             *(folder for secret in secrets for folder in secret.parents if self.root in folder.parents),
@@ -94,26 +94,32 @@ class Landlock:
         allowed += [(_READ_FOLDER, str(path)) for path in around]
         if profile == "rw-repo":
             closed.update(gits, (self.root / name for name in policies()))
-            allowed += [(_ALL, str(path)) for path in _beside(self.root, closed, divided=True)]
+            allowed += [(_ALL, path) for path in _beside(self.root, closed, divided=True)]
         return allowed
 
 
-def _beside(folder: Path, closed: set[Path], *, divided: bool = False) -> list[Path]:
+def _beside(folder: Path, closed: set[Path], *, divided: bool = False) -> list[str]:
     """What a folder is allowed by: itself if nothing in it is closed (nor ``divided`` asked for), else piece by piece.
 
     Links are left out: what they name is allowed where it is.
     """
-    if folder in closed:
-        return []
-    if not divided and not any(folder in path.parents for path in closed):
-        return [folder]
-    found: list[Path] = []
-    with suppress(OSError), os.scandir(folder) as entries:  # it may be closed to us as well
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                found += _beside(folder / entry.name, closed)
-            elif not entry.is_symlink() and folder / entry.name not in closed:
-                found.append(folder / entry.name)
+    shut = {str(path) for path in closed}
+    parted = {str(parent) for path in closed for parent in path.parents} | ({str(folder)} if divided else set[str]())
+    found: list[str] = []
+    waiting = [str(folder)]
+    while waiting:
+        path = waiting.pop()
+        if path in shut:
+            continue
+        if path not in parted:
+            found.append(path)
+            continue
+        with suppress(OSError), os.scandir(path) as entries:  # it may be closed to us as well
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_symlink() and entry.path not in shut:
+                    found.append(entry.path)
     return found
 
 
