@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -194,6 +195,7 @@ def test_a_pull_request_is_a_draft_with_its_branch_pushed_first(desk: Desk, monk
     given = {"GH_TOKEN": "t1", "GITHUB_TOKEN": "t2", "SSH_AUTH_SOCK": "/s", "OPENAI_API_KEY": "k", "GIT_DIR": "/x"}
     for name, value in given.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{desk.root}/bin:.:{os.environ['PATH']}")
     shown = desk.preview("create_pr", **PR)
     head = shown["commit"]
     done = desk.tools["create_pr"].handler(**PR)
@@ -214,6 +216,7 @@ def test_a_pull_request_is_a_draft_with_its_branch_pushed_first(desk: Desk, monk
     env = dict(line.split("=", 1) for line in Path(f"{gh}.env").read_text().split("\0") if line)
     assert (env["GH_TOKEN"], env["GITHUB_TOKEN"], env["SSH_AUTH_SOCK"]) == ("t1", "t2", "/s")
     assert {"OPENAI_API_KEY", "GIT_DIR"}.isdisjoint(env)
+    assert env["PATH"] == f"{desk.bin}:/usr/local/bin:/usr/bin:/bin"
     assert not Path(Path(f"{gh}.cwd").read_text().strip()).is_relative_to(desk.root)
 
 
@@ -369,6 +372,8 @@ def test_a_shallow_clone_is_pushed_from(desk: Desk, tmp_path: Path, monkeypatch:
     (tmp_path / "second").mkdir()
     shallow = Desk(tmp_path / "second", monkeypatch)
     shallow.git("clone", "-q", "--depth=1", "--branch=topic", f"file://{desk.bare}", "clone")
+    desk.commit("meanwhile")
+    desk.tools["git_push"].handler()  # so that no branch over there is at the commit with which the clone begins
     place = Workplace(shallow.root / "clone", tmp_path / "state", PlainSandbox(shallow.root / "clone"))
     shallow.root = place.root
     shallow.commit("on top")
@@ -379,8 +384,14 @@ def test_a_shallow_clone_is_pushed_from(desk: Desk, tmp_path: Path, monkeypatch:
 
 def test_a_remote_that_hangs_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("micro_agent.coding.pushing.TIMEOUT_S", 2.0)
-    (desk.home / ".gitconfig").write_text('[core]\n\tsshCommand = "sleep 77; true"\n')
+    (desk.home / ".gitconfig").write_text(f'[core]\n\tsshCommand = "echo $$ > {desk.home}/pid; sleep 77; true"\n')
     desk.git("remote", "set-url", "origin", "git@example.com:me/project.git")
     with pytest.raises(ToolError, match="did not end within 2 s") as failed:
         desk.tools["git_push"].handler()
     assert failed.value.code == "GIT_FAILED"
+    waiting = Path(f"/proc/{(desk.home / 'pid').read_text().strip()}/cmdline")
+    for _ in range(1_000):
+        if not waiting.exists() or not waiting.read_bytes():  # a process that has ended has no command line
+            return
+        time.sleep(0.01)
+    pytest.fail("what git had started goes on")

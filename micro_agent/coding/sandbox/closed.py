@@ -39,7 +39,7 @@ def outside(masked: Sequence[Path]) -> list[Path]:
     found = [Path(home, name) for home in homes for name in _lists()["of_home"]]
     found += [Path(name) for name in _lists()["of_system"]]
     for variable in _lists()["named_by_variables"]:
-        found += [Path(name) for name in os.environ.get(variable, "").split(":") if name.startswith("/")]
+        found += [Path(name) for name in os.environ.get(variable, "").split(":") if os.path.isabs(name)]
     readable = [*masked, *(path for path in found if os.access(path, os.R_OK))]
     real = sorted({Path(os.path.realpath(path)) for path in readable if os.path.lexists(path)})
     kept: list[Path] = []

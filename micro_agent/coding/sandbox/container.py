@@ -86,7 +86,14 @@ class Container:
         with held(self.state, self.root, protected=profile == "rw-repo"):
             covers = _covers(new_folder(self.state))
             source = copied(self.root, self.state) if profile == "try" else self.root
-            options = [*_options(command[0], bounds), *self._mounts(profile, source, covers), "--name", name, "--workdir", folder]
+            options = [
+                *_options(command[0], bounds),
+                *self._mounts(profile, source, covers),
+                "--name",
+                name,
+                "--workdir",
+                folder,
+            ]
             variables = environment(self.root, home="/tmp", added=env)
             if "PATH" not in (env or {}):
                 del variables["PATH"]  # the image has its own
@@ -133,7 +140,16 @@ def _mount(source: Path, target: Path, *, readonly: bool) -> list[str]:
 
 def _options(command: str, bounds: Bounds) -> list[str]:
     options = ["--pull", "never", "--network", "none", "--read-only", "--cap-drop", "ALL"]
-    options += ["--security-opt", "no-new-privileges", "--stop-timeout", "0", "--hostname", "sandbox", "--log-driver", "none"]
+    options += [
+        "--security-opt",
+        "no-new-privileges",
+        "--stop-timeout",
+        "0",
+        "--hostname",
+        "sandbox",
+        "--log-driver",
+        "none",
+    ]
     options += ["--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={bounds.disk},mode=1777"]
     options += ["--user", f"{os.getuid()}:{os.getgid()}", "--shm-size", str(bounds.disk)]
     options += ["--pids-limit", str(bounds.processes), "--memory", str(bounds.memory)]

@@ -57,7 +57,9 @@ def _lay(path: Path) -> None:
         os.mknod(path, stat.S_IFSOCK)
     except FileExistsError:
         if path.is_symlink():
-            raise SandboxUnavailable(f"{path.name} is a link and cannot be protected: put there what it names") from None
+            raise SandboxUnavailable(
+                f"{path.name} is a link and cannot be protected: put there what it names"
+            ) from None
     except OSError as error:
         raise SandboxUnavailable(f"{path.name} is not there and cannot be kept from being made: {error}") from None
 

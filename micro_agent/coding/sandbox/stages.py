@@ -39,9 +39,7 @@ _HARMLESS = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def supervised(
-    pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/bash", stays: bool = False
-) -> list[str]:
+def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/bash", stays: bool = False) -> list[str]:
     """The argv that sets the limits and runs a pipeline, with its exit status as of ``pipefail``.
 
     A program alone takes the place of the shell, unless it ``stays``: the first process of a container gets no signals.
@@ -54,7 +52,16 @@ def supervised(
         "-t": math.ceil(bounds.timeout_s) * (os.cpu_count() or 1) + 10,
         "-u": bounds.processes,
     }
-    argv = [bash, "--noprofile", "--norc", "-p", "-c", _SCRIPT + (_WITHIN if stays else _INSTEAD), "sandbox", str(len(limits))]
+    argv = [
+        bash,
+        "--noprofile",
+        "--norc",
+        "-p",
+        "-c",
+        _SCRIPT + (_WITHIN if stays else _INSTEAD),
+        "sandbox",
+        str(len(limits)),
+    ]
     argv += [f"{option}={value}" for option, value in limits.items()]
     for stage in pipeline:
         argv += [str(len(stage.argv)), stage.stderr, *stage.argv]
