@@ -167,7 +167,7 @@ def _next(last: int, total: int) -> dict[str, Any]:
 def _places(lines: list[str], query: str) -> list[tuple[int, int]]:
     """The first and the last line of each place with a text; without any, also in other capitals."""
     text = "\n".join(lines)
-    query = query.replace("\r\n", "\n")
+    query = query.replace("\r\n", "\n").strip("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     for within, sought in ((text, query), (text.lower(), query.lower())):
         found: list[tuple[int, int]] = []
