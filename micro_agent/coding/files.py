@@ -92,7 +92,9 @@ def tools(place: Workplace) -> list[Tool]:
 def _described(place: Workplace) -> dict[str, Any]:
     try:
         state: dict[str, Any] | None = status(place)
-    except ToolError:  # no repository of git's
+    except ToolError as error:
+        if error.code != "GIT_FAILED":  # no repository of git's
+            raise
         state = None
     found = all_files(place)
     extensions = (path.rpartition("/")[2].rpartition(".")[2].lower() for path in found)

@@ -31,8 +31,9 @@ def _known(place: Workplace) -> Iterator[str]:
     if os.path.lexists(place.root / ".git"):
         try:
             yield from names_in(git_output(place, *asked, reads_files=False))
-        except ToolError:  # a .git that is none: the files are there all the same
-            pass
+        except ToolError as error:
+            if error.code != "GIT_FAILED":  # a .git that is none: the files are there all the same
+                raise
         else:
             return
     yield from islice(_walked(str(place.root)), _MOST)

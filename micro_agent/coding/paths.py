@@ -133,6 +133,17 @@ def is_closed(path: str) -> bool:
     return False
 
 
+def closed(name: str, *, is_folder: bool) -> Literal["git", "credentials"] | None:
+    """Why a file or folder of this name is closed to the model wherever it lies; ``None`` for all others."""
+    shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf") if not name.isascii() else name
+    plain = shown.casefold().partition(":")[0].rstrip(" .")
+    if _GIT.fullmatch(plain):
+        return "git"
+    if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS):
+        return "credentials"
+    return None
+
+
 def _refuse(path: str, why: str) -> NoReturn:
     raise PathForbidden(f"{path!r:.200} {why}")
 
@@ -164,12 +175,13 @@ def _names(top: str, target: str, path: str) -> list[str]:
 def _refuse_closed(name: str, path: str, *, is_folder: bool = False) -> None:
     if len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(path, "has a name that is too long")
-    shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf") if not name.isascii() else name
-    plain = shown.casefold().partition(":")[0].rstrip(" .")
-    if _GIT.fullmatch(plain):
-        _refuse(path, "is part of git's own files, which are closed")
-    if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS):
-        _refuse(path, "may hold credentials, which are closed")
+    match closed(name, is_folder=is_folder):
+        case "git":
+            _refuse(path, "is part of git's own files, which are closed")
+        case "credentials":
+            _refuse(path, "may hold credentials, which are closed")
+        case None:
+            pass
 
 
 class _Walk:
