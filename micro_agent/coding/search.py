@@ -23,6 +23,7 @@ _BOUNDS = Bounds(timeout_s=20.0, output=8_000_000)
 _LINE, _CHARS, _MOST_AROUND = 300, 6_000, 10
 _MOST_FILES, _MOST_BYTES = 4_000, 400_000
 """How many names one call of ripgrep is given, and how long they are together: a system takes no more."""
+_LIST = suggestion("list_files", {"glob": "**/*"}, "find the file by its name")
 _LONGEST_PATTERN = 10_000
 _TROUBLE, _NOT_THERE = 2, 127
 """Exit statuses: of ripgrep, also where a file went away meanwhile; of a program that is not installed."""
@@ -118,15 +119,15 @@ def _search(place: Workplace, pattern: str, files: Sequence[str], context: int) 
     argv = ("rg", *_OPTIONS, f"--context={context}", f"--regexp={pattern}", "--", *files)
     ran = place.sandbox.run([Stage(argv)], "ro", bounds=_BOUNDS)
     if ran.exit == _NOT_THERE:
-        raise ToolError("RG_MISSING", "ripgrep (rg) is not installed where commands run: use list_files and read_file")
+        missing = "ripgrep (rg) is not installed where commands run: use list_files and read_file"
+        raise ToolError("RG_MISSING", missing, recovery=_LIST)
     if ran.exit not in (0, 1) and (ran.stderr or ran.exit != _TROUBLE):
         raise _failed(said(ran))
     return ran
 
 
 def _failed(why: str) -> ToolError:
-    hint = suggestion("list_files", {"glob": "**/*"}, "find the file by its name")
-    return ToolError("RG_FAILED", f"rg: {why}", recovery=hint)
+    return ToolError("RG_FAILED", f"rg: {why}", recovery=_LIST)
 
 
 def _check(pattern: str) -> None:
