@@ -215,10 +215,10 @@ def closed_by_pattern(pattern: str) -> bool:
 def _refuse_closed(name: str, path: str, *, is_folder: bool = False) -> None:
     if len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(path, "has a name that is too long")
-    why = closed(name, is_folder=is_folder)
-    if why == "git":
+    what = closed(name, is_folder=is_folder)
+    if what == "git":
         _refuse(path, "is part of git's own files, which are closed")
-    if why:
+    if what == "credentials":
         _refuse(path, "may hold credentials, which are closed")
 
 

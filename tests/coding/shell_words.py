@@ -22,12 +22,13 @@ PATH=/nonexistent
 while IFS= read -r -d '' s <&3; do eval "$s"; i=$((i+1)); done
 """
 _PARTS = [
-    "a", "b1", "-x", "--k=v", "a.py", "README.md", "HEAD~1", "HEAD^", "x@{1}", "1,5p", "%h", "+3", "a:b", "^a", "a#b", "!", "~", "#",
-    " ", " ", " ", " ", " ", " ", "  ", "'a b'", "''", "'$x'", "'\\'", '"a b"', '"\\""', '"\\$x"', '"a\\b"', '"\\\\"', '"$"', '"x$ y"',
-    '"`"', '"$x"', "\\ ", "\\'", '\\"', "\\\\", "\\$", "\\a", "\\;", "\\|", "é", "'ü ß'", '"→"', "=", "a=", "{", "}", "{}", "@", "@{u}", ",", "..",
-    " && ", " || ", "|", ";", " ; ", "&&", "||", "; ", ";;", "|&", "&", " 2>&1", " 2>/dev/null", "2>&1", " 2> /dev/null", "2>", ">", "<",
-    "*", "?", "[", "]", "(", ")", "$x", "$(a)", "`a`", "\n", "\t", "\\\n", "$'a'", '$"a"', "/", "//", "./x", "'", '"', "\\", "$", "2", "1",
-    "in", "do", "time", "if", "!", "{a,b}", "a~", ":~", "=~", "~a", "-", "--", "#a", "\u00a0", "\u200b",
+    "a", "b1", "-x", "--k=v", "a.py", "README.md", "HEAD~1", "HEAD^", "x@{1}", "1,5p", "%h", "+3", "a:b", "^a", "a#b",
+    "!", "~", "#", " ", " ", " ", " ", " ", " ", "  ", "'a b'", "''", "'$x'", "'\\'", '"a b"', '"\\""', '"\\$x"',
+    '"a\\b"', '"\\\\"', '"$"', '"x$ y"', '"`"', '"$x"', "\\ ", "\\'", '\\"', '\\\\', "\\$", "\\a", "\\;", "\\|", "é",
+    "'ü ß'", '"→"', "=", "a=", "{", "}", "{}", "@", "@{u}", ",", "..", " && ", " || ", "|", ";", " ; ", "&&", "||",
+    "; ", ";;", "|&", "&", " 2>&1", " 2>/dev/null", "2>&1", " 2> /dev/null", "2>", ">", "<", "*", "?", "[", "]", "(",
+    ")", "$x", "$(a)", "`a`", "\n", "\t", "\\\n", "$'a'", '$"a"', "/", "//", "./x", "'", '"', '\\', "$", "2", "1",
+    "in", "do", "time", "if", "!", "{a,b}", "a~", ":~", "=~", "~a", "-", "--", "#a", "\xa0", "\u200b",
 ]  # fmt: skip
 _SIGNS = "ab1 -=.,:;&|'\"\\$`~#!@{}()[]*?<>/+%^\n\té"
 
@@ -61,7 +62,8 @@ def _ours(cmd: str) -> tuple[Pipeline, ...] | None:
     except Outside:
         return None
     names = [stage.argv[0] for pipeline in pipelines for stage in pipeline.stages]
-    return pipelines if all(name and "/" not in name for name in names) else None  # bash looks for those in the file system
+    in_files = any("/" in name or not name for name in names)  # bash looks for these in the file system
+    return None if in_files else pipelines
 
 
 def _started(pipelines: tuple[Pipeline, ...], status: int) -> list[tuple[str, ...]]:

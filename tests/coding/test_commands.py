@@ -2,16 +2,16 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micro_agent.coding.commands import Pipeline, Stage, Verdict, classify, load_rules, program_of
+from micro_agent.coding.commands import Pipeline, Rules, Stage, Verdict, classify, load_rules, program_of
+from micro_agent.coding.commands.bans import bans
 from micro_agent.coding.commands.rules import shipped, wrong_examples
-from micro_agent.coding.commands.scan import bans, denied
+from micro_agent.coding.commands.scan import denied
 from micro_agent.errors import ConfigurationError
 from tests.coding.labelled import read_rows
 from tests.coding.shell_words import compare, random_commands
@@ -90,6 +90,13 @@ def test_what_is_allowed_is_what_runs() -> None:
         ("echo $MY_TOKEN", "deny", "$MY_TOKEN may hold credentials"),
         ("cat < /dev/tcp/a/1", "deny", "opens a connection"),
         ("gawk 'x' /inet/tcp/0/a/1", "deny", "opens a connection"),
+        ("X='rm -rf /'; $X", "deny", "'rm -rf /'"),
+        ("rm -rf ${X:-/${IFS}a}", "deny", "'rm -rf /a'"),
+        ("echo \"$'a'\"$(ls)$((1))", "require_approval", "more than words"),
+        ("git diff -M90% && git diff -M", "allow", "allowed by a rule"),
+        ("P='sudo id' ls", "deny", "it gains rights"),
+        ("$(which micro-agent) approve 1", "deny", "does not decide about itself"),
+        ("while true; do x & done", "deny", "without end"),
         ("env", "deny", "'env': it shows the environment"),
         ("python -c 'import shutil; shutil.rmtree(1)'", "deny", "its code removes folders"),
     ],
@@ -102,9 +109,11 @@ def test_the_reason_names_the_part_that_decided(cmd: str, action: str, part: str
 @each(
     "cmd",
     [
-        "", " ", ";", "ls" + " " * 9_000, "ls\n", "ls\r", "ls \ud800", "ls \x00", "'", '"', "\\", "ls 'a", "'git status'", "git 'stash list'",
-        "é" * 8_000, "$(" * 4_000, "a;" * 4_096, "`" * 8_192, "(" * 8_192, '"$(' * 2_700, "${a:-" * 1_600, "<<E " * 2_000,
-        "xargs rm x " * 700, "{a,b}" * 1_600, "python -c '" + "x('a b');" * 900 + "'", "cat <<E\n" + "$(a)" * 2_000 + "\nE",
+        "", " ", ";", "ls" + " " * 9_000, "ls\n", "ls\r", "ls \ud800", "ls \x00", "'", '"', "\\", "ls 'a",
+        "'git status'", "git 'stash list'", "a>&2>", "f() (a)", "`$(a`", "$'\\n\\q' x", "a=$b$c; $a",
+        "é" * 8_000, "$(" * 4_000, "a;" * 4_096, "a&" * 4_096, "`" * 8_192, "(" * 8_192, '"$(' * 2_700, "${a:-" * 1_600,
+        "<<E " * 2_000, "xargs rm x " * 700, "{a,b}" * 1_600, "python -c '" + "x('a b');" * 900 + "'",
+        "cat <<E\n" + "$(a)" * 2_000 + "\nE",
     ],
 )  # fmt: skip
 def test_what_is_odd_is_never_allowed(cmd: str) -> None:
@@ -147,7 +156,7 @@ def test_tests_run_in_a_sandbox() -> None:
 
 
 def test_examples_of_what_is_denied() -> None:
-    for ban in (*bans().bans, *bans().code):
+    for ban in bans().all:
         for cmd in ban.match:
             assert denied(cmd), f"{ban.name}: {cmd}"
         for cmd in ban.not_match:
@@ -156,13 +165,14 @@ def test_examples_of_what_is_denied() -> None:
 
 @each("name", sorted(shipped().rules))
 def test_each_rule_is_needed(name: str) -> None:
-    assert wrong_examples(shipped().without(name), shipped()), "without it all examples hold"
+    alone = Rules({name: shipped().rules[name]}, shipped().kinds)
+    assert wrong_examples(shipped().without(name), alone), "without it all its examples hold"
 
 
-@each("name", [ban.name for ban in (*bans().bans, *bans().code)])
+@each("name", [ban.name for ban in bans().all])
 def test_each_ban_is_needed(name: str) -> None:
     without = bans().without(name)
-    (ban,) = (ban for ban in (*bans().bans, *bans().code) if ban.name == name)
+    (ban,) = (ban for ban in bans().all if ban.name == name)
     assert any(denied(cmd, among=without) is None for cmd in ban.match), "without it all its examples are denied"
 
 
@@ -195,25 +205,28 @@ def test_what_is_denied_stays_denied(tmp_path: Path) -> None:
 
 
 @each(
-    ("change", "error"),
+    ("old", "new", "error"),
     [
-        (lambda text: text.replace("--fix", "--check"), "rule 'mytool' allows 'mytool --check a.py', its not_match"),
-        (lambda text: text.replace("[check]", "[x]"), "rule 'mytool' does not allow its example"),
-        (lambda text: text.replace("match: [mytool --check a.py]", "match: ['mytool > x']"), "does not allow its example"),
-        (lambda text: text.replace("long:", "lang:"), "rule 'mytool' has no field 'lang'"),
-        (lambda text: text.replace("path", "nothing"), "the kind 'nothing'"),
-        (lambda text: text.replace("not_match", "refused"), "needs examples"),
-        (lambda text: text.replace("[check]", "[yes]"), "put it in quotes"),
-        (lambda text: text.replace("[check]", "check"), "is no list"),
-        (lambda text: "kinds: {a: '('}" + text, "missing )"),
-        (lambda _: "rules: [a]", "has no attribute"),
-        (lambda _: "- a", "begin it with"),
-        (lambda _: "a: [", "cannot read"),
+        ("--fix", "--check", "rule 'mytool' allows 'mytool --check a.py', its not_match"),
+        ("[check]", "[x]", "rule 'mytool' does not allow its example"),
+        ("match: [mytool --check a.py]", "match: ['mytool > x']", "does not allow its example"),
+        ("long:", "lang:", "rule 'mytool' has no field 'lang'"),
+        ("long:", "name:", "rule 'mytool' has no field 'name'"),
+        ("path", "nothing", "the kind 'nothing'"),
+        ("not_match", "refused", "needs examples"),
+        ("[check]", "[yes]", "put it in quotes"),
+        ("[check]", "check", "is no list"),
+        ("rules:", "kinds: {a: '('}\nrules:", "missing )"),
+        ("[check]", "[check]\n    flags: 1", "flags is 1"),
+        ("[check]", "[check]\n    values: {1: data}", "put it in quotes"),
+        (RULES, "rules: [a]", "has no attribute"),
+        (RULES, "- a", "begin it with"),
+        (RULES, "a: [", "cannot read"),
     ],
-)  # fmt: skip
-def test_wrong_rules_are_refused(change: Callable[[str], str], error: str, tmp_path: Path) -> None:
+)
+def test_wrong_rules_are_refused(old: str, new: str, error: str, tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
-    file.write_text(change(RULES))
+    file.write_text(RULES.replace(old, new))
     with pytest.raises(ConfigurationError, match=r"rules\.yaml|rule ") as refused:
         load_rules(file, tmp_path / "repo")
     assert error in str(refused.value)
@@ -238,6 +251,7 @@ def test_programs_come_from_fixed_folders(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_without_tree_sitter() -> None:
-    code = "import sys; sys.modules['tree_sitter'] = None\nfrom micro_agent.coding.commands import classify; classify('x > y')"
+    code = "import sys; sys.modules['tree_sitter'] = None\n"
+    code += "from micro_agent.coding.commands import classify; classify('x > y')"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ConfigurationError: commands are judged with tree-sitter: pip install 'micro-agent[coding]'" in found.stderr

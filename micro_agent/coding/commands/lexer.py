@@ -47,8 +47,11 @@ _TOKEN = re.compile(
 )
 _IN_DOUBLE = re.compile(r'\\([$`"\\])')
 _RESERVED = frozenset(
-    "! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while".split()
-)
+    [
+        "!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function",
+        "if", "in", "select", "then", "time", "until", "while",
+    ]
+)  # fmt: skip
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """What is a letter or a mark to Unicode and nothing to the eye."""
@@ -58,7 +61,7 @@ def unseen(text: str) -> str | None:
     """The first character that a reader does not see, or sees as another one; ``None`` if there is none."""
     for sign in text if not (text.isascii() and text.isprintable()) else "":
         kind = unicodedata.category(sign)
-        if kind[0] in "CZ" and sign != " " or _UNSEEN.match(sign):
+        if (kind[0] in "CZ" and sign != " ") or _UNSEEN.match(sign):
             return sign
     return None
 
@@ -75,7 +78,7 @@ def read(cmd: str) -> tuple[Pipeline, ...]:
     """
     sign = unseen(cmd)
     if sign is not None:
-        raise Outside(f"the character {ascii(sign)} is not seen as what it is")
+        raise Outside(f"the character {sign!a} is not seen as what it is")
     return _Reader(cmd).all()
 
 
@@ -95,7 +98,7 @@ class _Reader:
         while at < end:
             token = _TOKEN.match(self._cmd, at)
             if token is None:
-                self._refuse(f"{self._cmd[at:at + 12]!a} is more than words, quotes and && || | ;")
+                self._refuse(f"{self._cmd[at : at + 12]!a} is more than words, quotes and && || | ;")
             self._take(str(token.lastgroup), token[str(token.lastgroup)], at)
             at = token.end()
         self._end_word()
@@ -133,7 +136,7 @@ class _Reader:
         elif kind == "wide":
             for sign in text:
                 if not (sign.isalnum() or unicodedata.category(sign)[0] == "M") or _folded(sign) != sign:
-                    self._refuse(f"{ascii(sign)} stands outside quotes")
+                    self._refuse(f"{sign!a} stands outside quotes")
         else:
             self._quoted = True
             text = _IN_DOUBLE.sub(r"\1", text) if kind == "double" else text

@@ -1,7 +1,7 @@
-"""The simple commands in any text of the shell's language, read loosely: more is taken for a command than bash would.
+r"""The simple commands in any text of the shell's language, read loosely: more is taken for a command than bash would.
 
 This decides only what is denied. One pass with a stack, however deep the text nests; quotes are removed, escapes
-decoded, variables with known values and lists in braces replaced, so that ``r''m``, ``$'\\x72m'`` and ``{rm,-rf,/}``
+decoded, variables with known values and lists in braces replaced, so that ``r''m``, ``$'\x72m'`` and ``{rm,-rf,/}``
 are the words that bash makes of them.
 """
 
@@ -15,7 +15,7 @@ _OPEN, _COMMA, _CLOSE = "\ue003", "\ue004", "\ue005"
 _VARIABLES = re.compile(f"{_VARIABLE}([^{_VARIABLE_END}]*){_VARIABLE_END}")
 _BRACES = re.compile(f"([^{_OPEN}{_CLOSE}]*){_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}([^{_OPEN}{_CLOSE}]*)")
 _BARE = str.maketrans({_OPEN: "{", _COMMA: ",", _CLOSE: "}"})
-_SIMPLE = re.compile(r"([A-Za-z0-9_./-]+)([ \t]+|[;\n])")
+_SIMPLE = re.compile(r"[ \t]*([A-Za-z0-9_./-]+)(?:[ \t]*(&&|\|\||;|\n|&(?!>)|\|(?!&))|[ \t]+|$)")
 """A word and what ends it: most of what is read, in one step."""
 _PLAIN = re.compile(r"[^\s\\'\"`$|&;<>(){},#]+")
 _LITERAL = re.compile(r"[^\\\"'`$}]+")
@@ -29,8 +29,9 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _PATTERN = re.compile(r"[*?\[]")
 _DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
-_RESERVED = frozenset("! if then elif else while until do time coproc { }".split())
+_RESERVED = frozenset(["!", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "{", "}"])
 _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": "~"}
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _EMPTY = frozenset("123456789@*")
 
 
@@ -55,11 +56,20 @@ class Command:
 
 @dataclass(slots=True)
 class Script:
-    """The commands of a text, what functions and variables it names, and whether something runs in the background."""
+    """What is in a text.
+
+    Attributes:
+        commands: Its simple commands.
+        functions: The functions that it defines.
+        variables: The variables that it names.
+        values: What it sets variables to.
+        background: Whether something runs in the background.
+    """
 
     commands: list[Command]
     functions: set[str]
     variables: set[str]
+    values: set[str]
     background: bool
 
 
@@ -82,13 +92,17 @@ def commands(text: str) -> Script:
     """All simple commands of a text, those inside of others too."""
     reader = _Reader(text)
     reader.run()
-    return Script(_resolved(reader.found), reader.functions, reader.variables, reader.background)
+    values = _values(reader.found)
+    _resolve(reader.found, {**values, **_KNOWN})
+    return Script(reader.found, reader.functions, reader.variables, set(values.values()), reader.background)
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text = text
+        self._at: int = 0
         self._frames = [_Frame("")]
+        self._in_backticks = False
         self.found: list[Command] = []
         self.functions: set[str] = set()
         self.variables: set[str] = set()
@@ -106,12 +120,14 @@ class _Reader:
                     continue
             run = (_LITERAL if literal else _PLAIN).match(self._text, self._at)
             if run:
-                frame.expands |= not literal and ((frame.word is None and run[0][0] == "~") or bool(_PATTERN.search(run[0])))
+                home = frame.word is None and run[0][0] == "~"
+                frame.expands |= not literal and (home or _PATTERN.search(run[0]) is not None)
                 self._add(run[0])
                 self._at = run.end()
-            elif not self._quoting(frame, self._text[self._at]):
+                continue
+            sign = self._text[self._at]
+            if sign not in "\\'\"`$" or not self._quoting(frame, sign):
                 self._at += 1
-                sign = self._text[self._at - 1]
                 if literal:
                     self._in_literal(frame, sign)
                 else:
@@ -120,14 +136,17 @@ class _Reader:
             self._end_command(self._frames.pop())
 
     def _simple(self, frame: _Frame, found: re.Match[str]) -> None:
-        frame.start = self._at if frame.start < 0 else frame.start
-        frame.words.append(found[1])
-        if found[1] in _RESERVED:
+        word, operator = found[1], found[2]
+        if frame.start < 0:
+            frame.start = found.start(1)
+        frame.words.append(word)
+        if word in _RESERVED:
             frame.start = -1
         self._at = found.end()
-        if found[2] in ";\n":
+        if operator:
             self._end_command(frame)
-            frame.fed = False
+            frame.fed = operator == "|"
+            self.background |= operator == "&"
 
     def _add(self, text: str) -> None:
         frame = self._frames[-1]
@@ -163,12 +182,13 @@ class _Reader:
 
     def _backtick(self) -> None:
         self._at += 1
-        if any(frame.closes == "`" for frame in self._frames):
+        self._in_backticks = not self._in_backticks
+        if self._in_backticks:
+            self._push("`")
+        else:
             while self._pop().closes != "`":
                 pass
             self._add(UNKNOWN)
-        else:
-            self._push("`")
 
     def _dollar(self, frame: _Frame) -> None:
         found = _DOLLAR.match(self._text, self._at)
@@ -250,7 +270,7 @@ class _Reader:
 
     def _parenthesis(self, frame: _Frame, sign: str) -> None:
         if sign == "(":
-            if self._text[self._at :][:9].lstrip().startswith(")"):
+            if self._text[self._at : self._at + 9].lstrip().startswith(")"):
                 self.functions.update(["".join(frame.word)] if frame.word else frame.words[-1:])
             self._end_command(frame)
             frame.depth += 1
@@ -286,42 +306,53 @@ def _escaped(found: re.Match[str]) -> str:
     for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
         if found[group]:
             return chr(min(int(found[group], base), 0x10FFFF))
-    return {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}.get(found[5], found[5])
+    return _CONTROL.get(found[5], found[5])
 
 
-def _resolved(found: list[Command]) -> list[Command]:
-    """The commands with the values of variables in their place, without what stands before a program's name."""
-    values: dict[str, str] = dict(_KNOWN)
-    for command in found:
-        for word in command.words:
-            assigned = _ASSIGNMENT.match(word) if "=" in word else None
-            if assigned and assigned[1] not in values:
-                values[assigned[1]] = _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), assigned[2])[:1_000]
+def _values(found: list[Command]) -> dict[str, str]:
+    """What variables are set to, each the first time."""
+    values: dict[str, str] = {}
+    for word in [word for command in found for word in command.words if "=" in word]:
+        assigned = _ASSIGNMENT.match(word)
+        if assigned and assigned[1] not in values:
+            values[assigned[1]] = _known(assigned[2], values)[:1_000]
+    return values
+
+
+def _known(word: str, values: dict[str, str]) -> str:
+    return _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), word)
+
+
+def _resolve(found: list[Command], values: dict[str, str]) -> None:
+    """Put the values of variables in their place, and take away what stands before a program's name."""
+    known: dict[str, list[str]] = {}
     for command in found:
         words, command.words = command.words, []
         for word in words:
-            command.words += _words(word, values) if not word.isalnum() else [word]
+            if word not in known:
+                known[word] = _words(word, values)
+            command.words += known[word]
         if command.redirections:
             command.redirections = [(sign, " ".join(_words(word, values))) for sign, word in command.redirections]
         _strip(command)
-    return found
 
 
 def _words(word: str, values: dict[str, str]) -> list[str]:
+    if word.isascii():
+        return [word]
     if _VARIABLE in word:
         alone = _VARIABLES.fullmatch(word)
-        word = _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), word)
+        word = _known(word, values)
         if alone and " " in word:
             return word.split()
     braces = _BRACES.fullmatch(word) if _OPEN in word else None
     if braces and _COMMA in braces[2]:
         return [f"{braces[1]}{part}{braces[3]}".translate(_BARE) for part in braces[2].split(_COMMA)]
-    return [word.translate(_BARE)] if not word.isascii() else [word]
+    return [word.translate(_BARE)]
 
 
 def _strip(command: Command) -> None:
-    at = 0
-    words = command.words
+    at, words = 0, command.words
     while at < len(words) and (words[at] in _RESERVED or ("=" in words[at] and _ASSIGNMENT.fullmatch(words[at]))):
         at += 1
     del words[:at]

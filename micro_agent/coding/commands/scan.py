@@ -6,23 +6,20 @@ asked; what is allowed is decided elsewhere, by rules for what is known to be go
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal
-
-import yaml
+from collections.abc import Sequence
+from typing import Literal
 
 from micro_agent.coding.commands import loose, tree
+from micro_agent.coding.commands.bans import Ban, Bans, bans
 from micro_agent.coding.commands.lexer import Pipeline, unseen
 from micro_agent.coding.commands.loose import UNKNOWN, Command
 from micro_agent.coding.commands.rules import match, shipped
 from micro_agent.coding.paths import closed_by_pattern, named
 
-_FILE = Path(__file__).with_name("denied.yaml")
-_MOST = 400_000
-"""Characters that are scanned for one command, its nested texts included."""
+_MOST = 100_000
+"""Characters of a command that are scanned."""
+_TIMES, _BESIDES = 6, 20_000
+"""How much is scanned in all: nested texts come again for each command that they are in."""
 _SCRIPT = re.compile(r"[\s;|&(`<>]")
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _READING = frozenset({"<", "<<<", "<<", "<<-"})
@@ -34,6 +31,9 @@ _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 _SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
 """Programs that show the environment if they are given nothing but options."""
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
+_STRUCTURE = re.compile(r"<<|[`({]|\b(?:case|function|do|then|select)\b")
+"""What makes more of a text than commands one after the other."""
+_BEHIND = re.compile(r"[\w.-]*=(?![\s\"'=])|[^\s!=]{0,20}!\s*")
 _CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
 
 _Place = Literal["outside", "git", "credentials", "whole", "unknown"]
@@ -41,119 +41,6 @@ _Place = Literal["outside", "git", "credentials", "whole", "unknown"]
 
 class Denied(Exception):
     """Something in a command is denied; the text says what and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ban:
-    """One kind of what is denied: a program, and what has to be true of its arguments. All has to hold.
-
-    Attributes:
-        name: Its name.
-        why: The reason that is given.
-        programs: The programs; ``*`` at the end stands for anything.
-        words: For each expression some argument has to match it.
-        targets: Some argument has to lead to one of these places.
-        behind: The subcommand; the other conditions are about what is behind it.
-        operands: How many arguments that are no option there are at least.
-        operands_most: How many there are at most.
-        unknown: Whether some argument has to be one that is known only when it runs.
-        fed: Whether it has to read a pipe or a file.
-        skip: How many operands do not count as targets.
-        match: Commands that it denies.
-        not_match: Commands that it does not deny.
-    """
-
-    name: str
-    why: str
-    programs: tuple[str, ...]
-    words: tuple[re.Pattern[str], ...] = ()
-    targets: frozenset[str] = frozenset()
-    behind: re.Pattern[str] | None = None
-    operands: int = 0
-    operands_most: int | None = None
-    unknown: bool = False
-    fed: bool = False
-    skip: int = 0
-    match: tuple[str, ...] = ()
-    not_match: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Bans:
-    """All of it, as `denied.yaml` has it."""
-
-    bans: tuple[Ban, ...]
-    code: tuple[Ban, ...]
-    words: Mapping[str, "Names"]
-    prose: Mapping[str, frozenset[str]]
-    variables: re.Pattern[str]
-    places: re.Pattern[str]
-    connections: re.Pattern[str]
-    outputs: re.Pattern[str]
-    by_program: "Names"
-
-    def without(self, name: str) -> "Bans":
-        """All but one."""
-        bans = tuple(ban for ban in self.bans if ban.name != name)
-        code = tuple(ban for ban in self.code if ban.name != name)
-        return _bans(bans, code, self)
-
-
-class Names:
-    """Things by the names of programs, where a name may end in ``*``."""
-
-    def __init__(self, named: Sequence[tuple[str, Any]]) -> None:
-        self._exact: dict[str, list[Any]] = {}
-        self._begins: list[tuple[str, Any]] = []
-        for name, what in named:
-            if name.endswith("*"):
-                self._begins.append((name[:-1], what))
-            else:
-                self._exact.setdefault(name, []).append(what)
-        self._known: dict[str, list[Any]] = {}
-
-    def of(self, name: str) -> list[Any]:
-        """What stands for this name."""
-        found = self._exact.get(name, [])
-        begins = [what for start, what in self._begins if name.startswith(start)]
-        return found + begins if begins else found
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._exact or any(name.startswith(start) for start, _ in self._begins)
-
-
-@cache
-def bans() -> Bans:
-    """What is denied."""
-    data: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    made = tuple(_ban(entry) for entry in data["denied"])
-    code = tuple(
-        Ban(entry["name"], entry["why"], (), (re.compile(entry["pattern"]),), match=tuple(entry["match"]))
-        for entry in data["code"]
-    )
-    lists = ("wrappers", "shells", "interpreters", "editors", "fetchers")
-    base = Bans(
-        (), (), {name: Names([(one, True) for one in data[name]]) for name in lists},
-        {name: frozenset(options) for name, options in data["prose"].items()},
-        *(re.compile(data[name]) for name in ("variables", "places", "connections", "outputs")), Names(()),
-    )  # fmt: skip
-    return _bans(made, code, base)
-
-
-def _bans(made: tuple[Ban, ...], code: tuple[Ban, ...], base: Bans) -> Bans:
-    by_program = Names([(program, ban) for ban in made for program in ban.programs])
-    return Bans(
-        made, code, base.words, base.prose, base.variables, base.places, base.connections, base.outputs, by_program
-    )
-
-
-def _ban(entry: dict[str, Any]) -> Ban:
-    fields = {**entry, "words": tuple(re.compile(text) for text in entry.get("words", ()))}
-    fields["targets"] = frozenset(entry.get("targets", ()))
-    fields["behind"] = re.compile(entry["behind"]) if "behind" in entry else None
-    for name in ("programs", "match", "not_match"):
-        fields[name] = tuple(entry[name])
-    return Ban(**fields)
 
 
 def denied(
@@ -170,8 +57,9 @@ def denied(
     texts = [cmd[:_MOST]]
     if unseen(cmd) is not None:
         texts.append("".join(sign for sign in texts[0] if sign in "\n\t\r" or unseen(sign) is None))
+    tree.parser()
     for text in dict.fromkeys(texts):
-        scan = _Scan(root, among or bans())
+        scan = _Scan(root, among or bans(), _TIMES * len(text) + _BESIDES)
         try:
             if pipelines:
                 scan.pipelines(pipelines)
@@ -188,11 +76,12 @@ def _shown(words: Sequence[str]) -> str:
 
 
 class _Scan:
-    def __init__(self, root: str | None, among: Bans) -> None:
-        self._root, self._bans, self._left = root, among, _MOST
+    def __init__(self, root: str | None, among: Bans, length: int) -> None:
+        self._root, self._bans, self._left = root, among, length
         self._texts: set[str] = set()
         self._done: set[tuple[str, ...]] = set()
         self._programs: set[str] = set()
+        self._names_itself = False
         self._strings: list[str] = []
         """Documents and words of commands that only print: code, if a shell is there to read it."""
 
@@ -208,9 +97,16 @@ class _Scan:
             return
         self._texts.add(text)
         self._left -= len(text) + 10
+        self._names_itself |= "micro-agent" in text
+        for ban in self._bans.texts:
+            if ban.words[0].search(text):
+                raise Denied(f"{text!a:.60}: {ban.why}")
         if self._left < 0:
             raise Denied("it holds too many commands within commands to be judged")
-        sees = tree.seen(text.encode("latin-1", "replace"))  # a sign, a byte: positions are the same
+        has_structure = "<<" in text if len(self._texts) > 1 else _STRUCTURE.search(text)
+        sees = (
+            tree.NOTHING if not has_structure else tree.seen(text.encode("latin-1", "replace"))
+        )  # a sign, a byte: positions are the same
         rest = text
         for start, end in sees.documents:
             body = text[start:end]
@@ -227,6 +123,9 @@ class _Scan:
         for name in script.variables:
             if self._bans.variables.fullmatch(name):
                 raise Denied(f"${name[:40]} may hold credentials")
+        for value in script.values:
+            if _SCRIPT.search(value):
+                self._text_in(value)
         calls = [command.words[0] for command in script.commands if command.words]
         for name in script.functions:
             if name and calls.count(name) >= (3 if script.background else 4):
@@ -237,12 +136,13 @@ class _Scan:
 
     def at_the_end(self) -> None:
         """What can be said once all commands are known."""
-        of = self._bans.words
-        runs = sorted(name for name in self._programs if name in of["shells"] or name in of["interpreters"] or "/" in name)
+        of = self._bans.lists
+        readers = [name for name in self._programs if name in of["shells"] or name in of["interpreters"]]
+        runs = sorted([*readers, *(name for name in self._programs if "/" in name)])
         fetches = sorted(name for name in self._programs if name in of["fetchers"])
         if runs and fetches:
             raise Denied(f"{fetches[0]} fetches from the network and {runs[0]!a:.40} runs code")
-        if any(name in of["shells"] or name in of["interpreters"] for name in self._programs):
+        if readers:
             for text in self._strings:
                 self._code(text)
                 self._words_of_code(text)
@@ -273,7 +173,7 @@ class _Scan:
         if operator == "<<<":
             self._strings.append(target)
             if _SCRIPT.search(target):
-                self.text(target)
+                self._text_in(target)
         self._credentials(target)
         place = _place(target, self._root)
         if operator in _WRITING and place in ("outside", "git"):
@@ -281,9 +181,11 @@ class _Scan:
 
     def _judge(self, words: list[str], command: Command) -> None:
         """Look at a program, and at each one behind it that it may run."""
-        of = self._bans.words
+        of = self._bans.lists
         program = _base(words[0])
         is_dynamic = UNKNOWN in words[0] or any(sign in words[0] for sign in "*?[")
+        if is_dynamic and self._names_itself:
+            raise Denied(f"{_shown(words)}: the agent does not decide about itself")
         wraps = is_dynamic or program in of["wrappers"] or program in of["shells"]
         wraps |= len(words) > 1 and f"{program} {words[1]}" in of["wrappers"]
         done: set[str] = set()
@@ -355,7 +257,7 @@ class _Scan:
 
     def _nested(self, words: list[str]) -> None:
         """Look into the words of a command: they may be commands or code."""
-        of = self._bans.words
+        of = self._bans.lists
         program = _base(words[0])
         is_code = program in of["interpreters"] or program in of["editors"] or program in of["wrappers"]
         prose = self._bans.prose.get(program, frozenset())
@@ -368,11 +270,19 @@ class _Scan:
             if is_code and word is not words[0]:
                 self._code(word)
             if _SCRIPT.search(word):
-                self.text(word)
-                for rest in re.split("[=!]", word, maxsplit=4)[1:]:
-                    self.text(word[word.find(rest) :])
+                self._text_in(word)
                 if is_code:
                     self._words_of_code(word)
+
+    def _text_in(self, word: str) -> None:
+        """Scan a word as a script, and so what is behind ``=`` and ``!`` in it; ``{}`` stands for what is filled in."""
+        text = word.replace("{}", UNKNOWN)
+        self.text(text)
+        for _ in range(3):
+            before = _BEHIND.match(text)
+            if before:
+                text = text[before.end() :]
+                self.text(text)
 
     def _code(self, text: str) -> None:
         for ban in self._bans.code:

@@ -23,8 +23,16 @@ class Seen:
     documents: tuple[tuple[int, int], ...]
 
 
+NOTHING = Seen((), ())
+
+
 @cache
-def _parser() -> Any:
+def parser() -> Any:
+    """tree-sitter's parser of bash.
+
+    Raises:
+        ConfigurationError: It is not installed.
+    """
     try:
         import tree_sitter
         import tree_sitter_bash
@@ -34,14 +42,10 @@ def _parser() -> Any:
 
 
 def seen(text: bytes) -> Seen:
-    """Parse a text.
-
-    Raises:
-        ConfigurationError: tree-sitter is not installed.
-    """
+    """Parse a text."""
     if text.count(b"<<") > _MOST_DOCUMENTS:
-        return Seen((), ())
-    root = _parser().parse(text).root_node
+        return NOTHING
+    root = parser().parse(text).root_node
     names: list[int] = []
     documents: list[tuple[int, int]] = []
     has_documents = b"<<" in text and not root.has_error
