@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 _WORD = re.compile(r"\w+")
 _MOST_PLACES, _LEAST_SIGNS = 5, 3
 _MOST_SIGNS, _CANDIDATES = 300, 20
+_MOST_LINES = 300_000
 _LEAST_LIKE = 0.55
 
 
@@ -15,8 +16,9 @@ def closest(lines: Sequence[str], text: str) -> tuple[int, int] | None:
     """The first and the last line, from 1, of the region that is most like a text; ``None`` where nothing is.
 
     Lines that both have, but for blanks around them, say where the text would begin; without any, the line that has
-    most words in common with the longest line of the text. It takes time in proportion to the lines.
+    most words in common with the longest line of the text. Only the first lines of a very long file are looked at.
     """
+    lines = lines[:_MOST_LINES]
     sought = [line.strip() for line in text.strip("\r\n").split("\n")]
     begin = _by_lines(lines, sought)
     if begin is None:

@@ -11,14 +11,14 @@ from typing import Any
 from micro_agent.coding.bounds import LINES, cut_line, cut_list
 from micro_agent.coding.closest import closest
 from micro_agent.coding.contents import Contents, read_contents, replace, stale
-from micro_agent.coding.finding import Edit, Several, common, find_edit
+from micro_agent.coding.finding import MOST_PLACES, Edit, Several, common, find_edit
 from micro_agent.coding.opening import opened, suggestion
 from micro_agent.coding.paths import Place
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.tool import Tool
 
-_AROUND, _MOST_CLOSEST = 3, 10
+_AROUND, _MOST_CLOSEST, _LONGEST = 3, 10, 100_000
 _LINE = re.compile("[^\n]*\n|[^\n]+")
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PARAMETERS = {
@@ -103,6 +103,8 @@ def _planned(workplace: Workplace, path: str, target: str, replacement: str) -> 
 def _check(target: str, replacement: str) -> None:
     if not target.strip("\r\n"):
         raise ToolError("VALIDATION_FAILED", "target is empty: give the text that is to be replaced")
+    if len(target) > _LONGEST:
+        raise ToolError("VALIDATION_FAILED", f"target has more than {_LONGEST} characters: replace a smaller part")
     if target == replacement:
         raise ToolError("VALIDATION_FAILED", "target and replacement are the same: nothing would change")
     if "\0" in replacement:
@@ -139,7 +141,8 @@ def _edit(path: str, text: str, target: str, replacement: str) -> Edit:
 def _ambiguous(path: str, lines: list[int]) -> ToolError:
     shown, was_cut = cut_list(lines)
     told = ", ".join(map(str, shown)) + ", …" * was_cut
-    message = f"target stands {len(lines)} times in {path!r:.200}, in lines {told}: add lines around the one you mean"
+    often = f"{len(lines)} times" if len(lines) < MOST_PLACES else f"at least {MOST_PLACES} times"
+    message = f"target stands {often} in {path!r:.200}, in lines {told}: add lines around the one you mean"
     return EditError("TARGET_AMBIGUOUS", message, recovery=_reading(path, lines[0], lines[0], lines[-1]), lines=shown)
 
 

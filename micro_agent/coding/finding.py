@@ -2,11 +2,14 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from micro_agent.coding.indentation import carried, indent_of
+
+MOST_PLACES = 1_000
+"""More are not looked for: each may be found within the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Several(Exception):
     def __init__(self, lines: list[int]) -> None:
         super().__init__(lines)
         self.lines = lines
-        """The line of each, from 1."""
+        """The line of each, from 1; the first `MOST_PLACES`."""
 
 
 def find_edit(text: str, target: str, replacement: str) -> Edit | None:
@@ -96,7 +99,7 @@ class _Plain:
 
 def _place_as_given(plain: _Plain, target: str) -> tuple[int, bool] | None:
     """Where a target stands but for line endings, and whether also those are the same."""
-    found = list(_all(plain.text, target))
+    found = _all(plain.text, target)
     exact = [at for at in found if plain.part(at, at + len(target)) == target]
     places = exact or found
     if not places:
@@ -118,12 +121,14 @@ def _edit_of_place(plain: _Plain, start: int, exact: bool, target: str, replacem
     return Edit(plain.offset(start + same), plain.offset(end - behind), new, (first, last), repaired)
 
 
-def _all(text: str, sought: str) -> Iterator[int]:
-    """Where a text stands in another, also where one place begins within another."""
+def _all(text: str, sought: str) -> list[int]:
+    """Where a text stands in another, also where one place begins within another; at most `MOST_PLACES`."""
+    found: list[int] = []
     at = text.find(sought)
-    while at >= 0:
-        yield at
+    while at >= 0 and len(found) < MOST_PLACES:
+        found.append(at)
         at = text.find(sought, at + 1)
+    return found
 
 
 def _lines_at(text: str, places: list[int]) -> list[int]:
@@ -158,7 +163,7 @@ def _in_lines(plain: _Plain, target: str, replacement: str) -> Edit | None:
 def _starts(lines: list[str], sought: list[str]) -> list[int]:
     """The indexes of the lines with which others begin."""
     text = "\n".join(["", *lines, ""])
-    return [line - 1 for line in _lines_at(text, list(_all(text, "\n".join(["", *sought, ""]))))]
+    return [line - 1 for line in _lines_at(text, _all(text, "\n".join(["", *sought, ""])))]
 
 
 def _edit_of_lines(plain: _Plain, lines: list[str], at: int, sought: list[str], new: list[str]) -> Edit | None:

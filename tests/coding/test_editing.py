@@ -110,6 +110,7 @@ CASES = [  # before, target, replacement, after, repaired
     ("a\nb\n", "", "x", "", "VALIDATION_FAILED"),
     ("a\nb\n", "\n", "x", "", "VALIDATION_FAILED"),
     ("a\nb\n", "a", "a", "", "VALIDATION_FAILED"),
+    ("a\nb\n", "a" * 100_001, "a", "", "VALIDATION_FAILED"),
     ("a\r\nb\n", "a\nb", "a\r\nb", "", "VALIDATION_FAILED"),
     ("a\nb\n", "a", "\0", "", "VALIDATION_FAILED"),
     ("a\nb\n", "a", "\ud800", "", "VALIDATION_FAILED"),
@@ -190,6 +191,9 @@ def test_where_a_target_stands_that_is_not_there_or_too_often(tmp_path: Path) ->
     (place.root / "b.py").write_text("X\n" * 200)
     found = fails(tool, "TARGET_AMBIGUOUS", path="b.py", target="X", replacement="Y")
     assert (len(found["lines"]), "stands 200 times" in found["message"]) == (100, True)
+    (place.root / "c.py").write_text("X" * 200_000)
+    found = fails(tool, "TARGET_AMBIGUOUS", path="c.py", target="X" * 100_000, replacement="Y")
+    assert "stands at least 1000 times" in found["message"]
 
 
 def test_a_large_file_is_searched_for_what_is_closest(tmp_path: Path) -> None:
