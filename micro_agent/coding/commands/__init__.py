@@ -21,7 +21,8 @@ LONGEST = 8_192
 """Bytes of a command that may be allowed."""
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 
-shipped(), bans()  # read once, here: the first command is judged as fast as the others
+for _read_once in (shipped, bans):  # here, so that the first command is judged as fast as the others
+    _read_once()
 
 
 @dataclass(frozen=True, slots=True)

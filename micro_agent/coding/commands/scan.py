@@ -18,7 +18,7 @@ from micro_agent.coding.paths import closed_by_pattern, named
 
 _MOST = 100_000
 """Characters of a command that are scanned."""
-_TIMES, _BESIDES = 6, 20_000
+_TIMES, _BESIDES = 3, 8_000
 """How much is scanned in all: nested texts come again for each command that they are in."""
 _SCRIPT = re.compile(r"[\s;|&(`<>]")
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
@@ -103,10 +103,9 @@ class _Scan:
                 raise Denied(f"{text!a:.60}: {ban.why}")
         if self._left < 0:
             raise Denied("it holds too many commands within commands to be judged")
-        has_structure = "<<" in text if len(self._texts) > 1 else _STRUCTURE.search(text)
-        sees = (
-            tree.NOTHING if not has_structure else tree.seen(text.encode("latin-1", "replace"))
-        )  # a sign, a byte: positions are the same
+        has_structure = "<<" in text if len(self._texts) > 1 else _STRUCTURE.search(text) is not None
+        # One byte for each sign, so that positions are the same.
+        sees = tree.seen(text.encode("latin-1", "replace")) if has_structure else tree.NOTHING
         rest = text
         for start, end in sees.documents:
             body = text[start:end]
