@@ -5,6 +5,7 @@ changed, and when the arguments that a person gave instead do not fit the tool.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast
@@ -24,7 +25,7 @@ Confirmer = Callable[[Question], Approval]
 Confirmation = Literal["pause", "never", "all"] | Confirmer
 
 _MOST_TIMES = 20
-"""So often in a row one call is asked about; then the run pauses: a function may give wrong arguments for ever."""
+"""So often one call is asked about, or edited; then the run pauses: a function may give other arguments for ever."""
 _log = logging.getLogger("micro_agent")
 
 
@@ -40,6 +41,7 @@ class Approvals:
         self.given: tuple[str, Approval] | None = None
         self.approved: dict[str, Any] | None = None
         self._confirm: Confirmation = confirm
+        self._edits = Counter[tuple[int, str | None]]()
         self._run, self._journal, self._ttl_s = run, journal, ttl_s
 
     def word(self, effect: Confirm) -> Approval | Outcome:
@@ -63,6 +65,8 @@ class Approvals:
             late = answer.word == "approve" and answer.args is None and has_expired(question)
             if fault is not None or late:
                 answer = None
+            elif not stands and self._edited_too_often(question, answer):
+                break
             elif stands or (theirs := self._settled(question, answer)) is None:
                 return self._taken(ready, question, answer)
             else:
@@ -122,6 +126,11 @@ class Approvals:
         if (found := elsewhere()) is not None:
             return found, True
         return word_of(self._confirm, Question(**verified(question), elsewhere=elsewhere)), False
+
+    def _edited_too_often(self, question: dict[str, Any], answer: Approval) -> bool:
+        call = question["call"], question["call_id"]
+        self._edits[call] += answer.args is not None
+        return self._edits[call] > _MOST_TIMES
 
     def _settled(self, question: dict[str, Any], answer: Approval) -> Approval | None:
         """Put an answer on record, where there is one; gives the decision of somebody who was first."""

@@ -36,12 +36,13 @@ class Desk:
         store: TraceStore | None = None,
         mode: Mode = "native",
         rules: Any = (),
+        script: Any = None,
     ) -> None:
         self.done: list[dict[str, Any]] = []
         tool = Tool(
             "delete", "Delete a file.", SCHEMA, self.delete, requires_confirmation=self.wants, preview=self.preview
         )
-        self.lm = ScriptedLM(SCRIPTS[mode], mode=mode)
+        self.lm = ScriptedLM(script or SCRIPTS[mode], mode=mode)
         self.agent = MicroAgent(tools=[tool], lm=self.lm, traces=store, confirm=confirm, mode=mode, rules=[*rules])
 
     def delete(self, **args: Any) -> str:
@@ -132,6 +133,7 @@ def test_arguments_that_do_not_fit_are_told_to_the_person_and_nothing_runs(store
     assert ("path" in str(faults[1]), "when" in str(faults[2])) == (True, True)
     assert [question.args for question in asked] == [{"path": "a", "times": 1}] * 5
     assert len({question.sha256 for question in asked}) == 5
+    assert sorted({str(question.expires) for question in asked}) == [question.expires for question in asked]
     assert desk.done == [{"path": "a", "times": 1}]
     assert [step.tool for step in run.steps] == ["delete"]  # the model is told nothing of it
 
@@ -143,6 +145,30 @@ def test_somebody_who_never_gives_what_fits_is_not_asked_for_ever(store: TraceSt
     assert (run.status, len(asked), desk.done) == ("confirmation_required", 20, [])
     assert run.confirmation is not None
     assert run.confirmation["fault"]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_somebody_who_edits_for_ever_is_not_asked_for_ever(stored: bool, store: TraceStore) -> None:
+    asked: list[Question] = []
+
+    def confirm(question: Question) -> Approval:
+        asked.append(question)
+        return Approval("approve", args={"path": "x" * len(asked)})
+
+    desk = Desk(confirm, store if stored else None)
+    run = desk.agent.ask("Delete a, once.")
+    assert (run.status, len(asked), len(run.steps), desk.done) == ("confirmation_required", 21, 21, [])
+    assert run.confirmation is not None
+    assert run.confirmation["args"] == {"path": "x" * 20}
+    word = Approval("reject")
+    assert desk.agent.resume(run.id if stored else run, word).steps[-1].error == "APPROVAL_REJECTED"
+
+
+def test_what_nobody_has_changed_stays_marked(store: TraceStore) -> None:
+    confirm, asked = person(Approval("approve", args={"path": "archive", "times": 77}), Approval("approve"))
+    desk = Desk(confirm, store, script=[call("delete", {"path": "attic", "times": 77}), text("Done.")])
+    desk.agent.ask("Tidy up.")
+    assert [question.ungrounded for question in asked] == [["path", "times"], ["times"]]
 
 
 def test_an_approval_with_the_arguments_that_were_asked_about_is_a_plain_one(store: TraceStore) -> None:

@@ -153,7 +153,10 @@ def test_how_long_is_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_a_call_that_was_interrupted_is_not_asked_about_nor_previewed(store: TraceStore) -> None:
-    desk = Desk(LONG, "all", store, script=[text("Done.")])
+    def confirm(question: Question) -> Approval:
+        raise AssertionError("nobody is asked")
+
+    desk = Desk(LONG, confirm, store, script=[text("Done.")])
     run = Desk(LONG, store=store).agent.ask("Delete a.")
     journal = store.resume(run.id)
     journal.settle(journal.run.confirmation or {}, "approve")
@@ -161,5 +164,5 @@ def test_a_call_that_was_interrupted_is_not_asked_about_nor_previewed(store: Tra
     journal.tool_started(0, run.steps[0].call_id, "delete", {"path": "a"}, side_effects=True)
     journal.close()  # as after a kill
     done = desk.agent.resume(run.id)
-    assert [step.error for step in done.steps] == [None, "INTERRUPTED"]
+    assert [step.error for step in done.steps] == [None, "INTERRUPTED"]  # and not APPROVAL_REQUIRED
     assert desk.deleted == []

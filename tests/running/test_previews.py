@@ -158,14 +158,34 @@ def test_a_decision_that_comes_while_a_preview_is_made_counts(store: TraceStore)
     run = agent.ask("Tidy up a.")
 
     def preview(args: dict[str, Any]) -> dict[str, Any]:
-        if not desk.done and store.open_runs()[0].decision is None:
-            store.decide(run.id, "reject", feedback="No.")
+        if args["path"] == "a":
+            store.decide(run.id, "approve", args={"path": 7})
         return PATCH
 
-    late = Desk(preview=preview).agent("all", store)
-    done = late.resume(run.id)
-    assert [step.error for step in done.steps if step.is_tool][:1] == ["APPROVAL_REJECTED"]
-    assert desk.done == []
+    late = Desk(preview=preview)
+    paused = late.agent("pause", store).resume(run.id)
+    assert paused.confirmation is not None
+    assert (paused.confirmation["args"], late.done) == ({"path": "7"}, [])
+
+
+def test_the_event_loop_goes_on_while_a_preview_is_made_once_more() -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+    made: list[str] = []
+
+    async def now() -> str:
+        return "on the loop"
+
+    def preview(args: dict[str, Any]) -> dict[str, Any]:
+        made.append(asyncio.run_coroutine_threadsafe(now(), loops[0]).result(20))
+        return PATCH
+
+    async def ask() -> Run:
+        loops.append(asyncio.get_running_loop())
+        return await desk.agent("all").aask("Tidy up a.")
+
+    desk = Desk(preview=preview)
+    assert asyncio.run(ask()).status == "completed"
+    assert (made, desk.done) == (["on the loop"] * 2, ["a"])
 
 
 @pytest.mark.parametrize(("kind", "named"), [("patch", "patch_id"), ("command", "cmd_id"), ("other", None)])
