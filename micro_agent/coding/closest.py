@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 _WORD = re.compile(r"\w+")
 _MOST_PLACES, _LEAST_SIGNS = 5, 3
 _MOST_SIGNS, _CANDIDATES = 300, 20
-_LEAST_LIKE = 0.4
+_LEAST_LIKE = 0.55
 
 
 def closest(lines: Sequence[str], text: str) -> tuple[int, int] | None:

@@ -96,7 +96,7 @@ def replace(place: Place, data: bytes) -> None:
             _fill(made, data, place)
         finally:
             os.close(made)
-        if not unchanged(place):
+        if not _unchanged(place):
             raise stale(place.path)
         os.rename(name, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
     except BaseException:
@@ -121,11 +121,11 @@ def _fill(made: int, data: bytes, place: Place) -> None:
     os.fsync(made)
 
 
-def unchanged(place: Place, file: int | None = None) -> bool:
-    """Whether what has the name, or is open, is the file that was found there, as it was then."""
+def _unchanged(place: Place) -> bool:
+    """Whether what has the name is the file that was found there, as it was then."""
     assert place.was is not None
     try:
-        now = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False) if file is None else os.fstat(file)
+        now = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
     except FileNotFoundError:
         return False
     return all(

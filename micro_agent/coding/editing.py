@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from micro_agent.coding.bounds import cut_line, cut_list
+from micro_agent.coding.bounds import LINES, cut_line, cut_list
 from micro_agent.coding.closest import closest
-from micro_agent.coding.contents import Contents, read_contents, replace, stale, unchanged
+from micro_agent.coding.contents import Contents, read_contents, replace, stale
 from micro_agent.coding.finding import Edit, Several, common, find_edit
 from micro_agent.coding.opening import opened, suggestion
 from micro_agent.coding.paths import Place
@@ -112,8 +112,6 @@ def _check(target: str, replacement: str) -> None:
 def _read(place: Place) -> Contents:
     file = os.open(place.name, _OPEN, dir_fd=place.directory)
     try:
-        if not unchanged(place, file):
-            raise stale(place.path)
         return read_contents(file, place.path)
     finally:
         os.close(file)
@@ -142,7 +140,7 @@ def _ambiguous(path: str, lines: list[int]) -> ToolError:
     shown, was_cut = cut_list(lines)
     told = ", ".join(map(str, shown)) + ", …" * was_cut
     message = f"target stands {len(lines)} times in {path!r:.200}, in lines {told}: add lines around the one you mean"
-    return EditError("TARGET_AMBIGUOUS", message, recovery=_reading(path, lines[0], lines[0]), lines=shown)
+    return EditError("TARGET_AMBIGUOUS", message, recovery=_reading(path, lines[0], lines[0], lines[-1]), lines=shown)
 
 
 def _not_found(path: str, text: str, target: str) -> ToolError:
@@ -151,19 +149,19 @@ def _not_found(path: str, text: str, target: str) -> ToolError:
     message = f"target does not stand in {path!r:.200}"
     if found is None:
         return EditError(
-            "NOT_FOUND_IN_FILE", f"{message}, nor anything like it", recovery=_reading(path, 1, len(lines))
+            "NOT_FOUND_IN_FILE", f"{message}, nor anything like it", recovery=_reading(path, 1, 1, len(lines))
         )
     first, last = found
     shown, _ = cut_list([f"{at}: {cut_line(lines[at - 1], 200)[0]}" for at in range(first, last + 1)], _MOST_CLOSEST)
     region = {"start_line": first, "end_line": last, "lines": shown}
     told = f"{message}; lines {first} to {last} are the closest: copy target from there"
-    return EditError("NOT_FOUND_IN_FILE", told, recovery=_reading(path, first, min(last, len(lines))), closest=region)
+    return EditError("NOT_FOUND_IN_FILE", told, recovery=_reading(path, first, last, len(lines)), closest=region)
 
 
-def _reading(path: str, first: int, last: int) -> dict[str, Any]:
+def _reading(path: str, first: int, last: int, total: int) -> dict[str, Any]:
     """The hint to read around lines."""
     start = max(1, first - 5)
-    arguments = {"path": path, "start_line": start, "end_line": min(last + 5, start + 149)}
+    arguments = {"path": path, "start_line": start, "end_line": min(last + 5, start + LINES - 1, total)}
     return suggestion("read_file", arguments, "see what stands there, and copy it")
 
 

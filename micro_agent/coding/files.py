@@ -92,7 +92,9 @@ def tools(place: Workplace) -> list[Tool]:
 def _described(place: Workplace) -> dict[str, Any]:
     try:
         state: dict[str, Any] | None = status(place)
-    except ToolError:  # no repository of git's
+    except ToolError as error:
+        if error.code != "GIT_FAILED":  # no repository of git's
+            raise
         state = None
     found = all_files(place)
     extensions = (path.rpartition("/")[2].rpartition(".")[2].lower() for path in found)
@@ -167,7 +169,7 @@ def _next(last: int, total: int) -> dict[str, Any]:
 def _places(lines: list[str], query: str) -> list[tuple[int, int]]:
     """The first and the last line of each place with a text; without any, also in other capitals."""
     text = "\n".join(lines)
-    query = query.replace("\r\n", "\n")
+    query = query.replace("\r\n", "\n").strip("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     for within, sought in ((text, query), (text.lower(), query.lower())):
         found: list[tuple[int, int]] = []

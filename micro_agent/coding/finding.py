@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from micro_agent.coding.indentation import carried, indent_of
@@ -50,7 +51,20 @@ def find_edit(text: str, target: str, replacement: str) -> Edit | None:
     """
     plain = _Plain(text)
     target, replacement = target.replace("\r\n", "\n"), replacement.replace("\r\n", "\n")
-    return _as_given(plain, target, replacement) or _in_lines(plain, target, replacement)
+    place = _place_as_given(plain, target)
+    if place is None:
+        return _in_lines(plain, target, replacement)
+    if "\n" in replacement and _cuts_indentation(plain.text, place[0], target):
+        with suppress(Several):
+            if edit := _in_lines(plain, target, replacement):
+                return edit
+    return _edit_of_place(plain, *place, target, replacement)
+
+
+def _cuts_indentation(text: str, start: int, target: str) -> bool:
+    """Whether a target that begins with blanks stands behind others, so that its lines are indented less than there."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return target[:1].isspace() and before != "" and not before.strip()
 
 
 class _Plain:
@@ -80,7 +94,8 @@ class _Plain:
         return first + "".join(there[min(at, len(there) - 1)] + line for at, line in enumerate(others))
 
 
-def _as_given(plain: _Plain, target: str, replacement: str) -> Edit | None:
+def _place_as_given(plain: _Plain, target: str) -> tuple[int, bool] | None:
+    """Where a target stands but for line endings, and whether also those are the same."""
     found = list(_all(plain.text, target))
     exact = [at for at in found if plain.part(at, at + len(target)) == target]
     places = exact or found
@@ -88,7 +103,12 @@ def _as_given(plain: _Plain, target: str, replacement: str) -> Edit | None:
         return None
     if len(places) > 1:
         raise Several(_lines_at(plain.text, places))
-    start, end = places[0], places[0] + len(target)
+    return places[0], bool(exact)
+
+
+def _edit_of_place(plain: _Plain, start: int, exact: bool, target: str, replacement: str) -> Edit:
+    """The edit of a place. What both begin and end with is left as it is."""
+    end = start + len(target)
     same = common(target, replacement)
     behind = common(target[same:][::-1], replacement[same:][::-1])
     new = plain.ended(start + same, end - behind, replacement[same : len(replacement) - behind])

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
+from itertools import islice
 from re import compile as compiled
 
 from micro_agent.coding.git import git_output, names_in
@@ -30,23 +31,20 @@ def _known(place: Workplace) -> Iterator[str]:
     if os.path.lexists(place.root / ".git"):
         try:
             yield from names_in(git_output(place, *asked, reads_files=False))
-        except ToolError:  # a .git that is none: the files are there all the same
-            pass
+        except ToolError as error:
+            if error.code != "GIT_FAILED":  # a .git that is none: the files are there all the same
+                raise
         else:
             return
-    yield from _walked(str(place.root))
+    yield from islice(_walked(str(place.root)), _MOST)
 
 
 def _walked(root: str) -> Iterator[str]:
-    left = _MOST
     for folder, folders, names in os.walk(root):
         below = os.path.relpath(folder, root)
         paths = names if below == "." else [f"{below}/{name}" for name in names]
         folders[:] = sorted(name for name in folders if not is_closed(os.path.normpath(f"{below}/{name}/x")))
-        yield from paths[:left]
-        left -= len(paths)
-        if left <= 0:
-            return
+        yield from paths
 
 
 def _is_there(place: Workplace, path: str) -> bool:

@@ -3,13 +3,12 @@
 import base64
 import json
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from micro_agent.coding.bounds import ITEMS, cut_line
-from micro_agent.coding.git import beginning, said
+from micro_agent.coding.git import said
 from micro_agent.coding.listing import list_files, matcher
 from micro_agent.coding.opening import named, not_found, suggestion
 from micro_agent.coding.paths import LARGEST
@@ -24,6 +23,7 @@ _BOUNDS = Bounds(timeout_s=20.0, output=8_000_000)
 _LINE, _CHARS, _MOST_AROUND = 300, 6_000, 10
 _MOST_FILES, _MOST_BYTES = 4_000, 400_000
 """How many names one call of ripgrep is given, and how long they are together: a system takes no more."""
+_LIST = suggestion("list_files", {"glob": "**/*"}, "find the file by its name")
 _LONGEST_PATTERN = 10_000
 _TROUBLE, _NOT_THERE = 2, 127
 """Exit statuses: of ripgrep, also where a file went away meanwhile; of a program that is not installed."""
@@ -77,7 +77,7 @@ def tools(place: Workplace) -> list[Tool]:
 
 
 def _searched(place: Workplace, glob: str | None, path: str | None) -> list[str]:
-    """The ordinary files that are to be searched: ripgrep follows a link that it is given by name."""
+    """The files that are to be searched; no links, since ripgrep follows one that it is given by name."""
     below = named(place, path)
     found = list_files(place)
     if below is not None:
@@ -87,14 +87,7 @@ def _searched(place: Workplace, glob: str | None, path: str | None) -> list[str]
     if glob:
         matches = matcher(glob)
         found = [name for name in found if matches(name)]
-    return [name for name in found if _is_ordinary(f"{place.root}/{name}")]
-
-
-def _is_ordinary(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    return [name for name in found if not os.path.islink(f"{place.root}/{name}")]
 
 
 def _all_found(place: Workplace, pattern: str, files: Sequence[str], context: int) -> tuple[list[_Found], int]:
@@ -103,7 +96,7 @@ def _all_found(place: Workplace, pattern: str, files: Sequence[str], context: in
     total = 0
     for some in _portions(files):
         ran = _search(place, pattern, some, context)
-        portion = _read(beginning(ran, _BOUNDS))
+        portion = _read(_lines(ran))
         found += [one for one in portion if one.in_binary is None]
         total += _total(ran.stdout) - sum(one.in_binary or 0 for one in portion)
     return found, total
@@ -126,15 +119,15 @@ def _search(place: Workplace, pattern: str, files: Sequence[str], context: int) 
     argv = ("rg", *_OPTIONS, f"--context={context}", f"--regexp={pattern}", "--", *files)
     ran = place.sandbox.run([Stage(argv)], "ro", bounds=_BOUNDS)
     if ran.exit == _NOT_THERE:
-        raise ToolError("RG_MISSING", "ripgrep (rg) is not installed where commands run: use list_files and read_file")
+        missing = "ripgrep (rg) is not installed where commands run: use list_files and read_file"
+        raise ToolError("RG_MISSING", missing, recovery=_LIST)
     if ran.exit not in (0, 1) and (ran.stderr or ran.exit != _TROUBLE):
         raise _failed(said(ran))
     return ran
 
 
 def _failed(why: str) -> ToolError:
-    hint = suggestion("list_files", {"glob": "**/*"}, "find the file by its name")
-    return ToolError("RG_FAILED", f"rg: {why}", recovery=hint)
+    return ToolError("RG_FAILED", f"rg: {why}", recovery=_LIST)
 
 
 def _check(pattern: str) -> None:
@@ -145,25 +138,31 @@ def _check(pattern: str) -> None:
         raise _failed("the pattern holds a NUL or half a character")
 
 
-def _read(output: bytes) -> list[_Found]:
-    """The files in ripgrep's JSON lines; what stands behind a cut is left out, and so are files that are not text."""
-    found: list[_Found] = []
-    for line in output.split(b"\n"):
-        try:
-            said_of: dict[str, Any] = json.loads(line)
-        except ValueError:  # the end, or where the output was cut
-            continue
+def _lines(ran: Ran) -> list[bytes]:
+    """The whole lines of an output of which the middle may have been dropped."""
+    if ran.stdout_bytes == len(ran.stdout):
+        return ran.stdout.split(b"\n")
+    half = _BOUNDS.output // 2
+    return [*ran.stdout[:half].split(b"\n")[:-1], *ran.stdout[half:].split(b"\n")[1:]]
+
+
+def _read(lines: Sequence[bytes]) -> list[_Found]:
+    """The files in ripgrep's lines of JSON, in their order."""
+    found: dict[str, _Found] = {}
+    for line in filter(None, lines):
+        said_of: dict[str, Any] = json.loads(line)
         data = said_of["data"]
-        if said_of["type"] == "begin":
-            found.append(_Found(_path(data["path"])))
-        elif said_of["type"] in ("match", "context"):
+        if said_of["type"] not in ("match", "context", "end"):
+            continue
+        one = found.setdefault(path := _path(data["path"]), _Found(path))
+        if said_of["type"] != "end":
             text = data["lines"].get("text") or base64.b64decode(data["lines"].get("bytes", "")).decode("latin-1")
-            found[-1].texts[data["line_number"]] = text.removesuffix("\n").removesuffix("\r")
+            one.texts[data["line_number"]] = text.removesuffix("\n").removesuffix("\r")
             if said_of["type"] == "match":
-                found[-1].matching.append(data["line_number"])
-        elif said_of["type"] == "end" and data["binary_offset"] is not None:
-            found[-1].in_binary = data["stats"]["matched_lines"]
-    return found
+                one.matching.append(data["line_number"])
+        elif data["binary_offset"] is not None:
+            one.in_binary = data["stats"]["matched_lines"]
+    return list(found.values())
 
 
 def _total(output: bytes) -> int:

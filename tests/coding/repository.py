@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from micro_agent.coding.sandbox import Sandbox
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
@@ -42,9 +44,6 @@ def workplace(root: Path, sandbox: Sandbox | None = None) -> Workplace:
 
 def fails(tool: Tool, code: str, **args: Any) -> dict[str, Any]:
     """The observation of a call that fails with this code."""
-    try:
-        result = tool.handler(**args)
-    except ToolError as error:
-        assert error.code == code, error
-        return error.observation()
-    raise AssertionError(f"{tool.name} gave {result}")
+    with pytest.raises(ToolError, match=rf"^{code}: ") as failed:
+        tool.handler(**args)
+    return failed.value.observation()

@@ -1,9 +1,10 @@
 """Git is read, and nothing that a repository names is run."""
 
 import os
-import sys
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from micro_agent.coding.git import beginning, said, tools
 from micro_agent.coding.git import run_git as run_disarmed
 from micro_agent.coding.sandbox import Bounds
+from micro_agent.tools.error import ToolError
 from micro_agent.tools.tool import Tool
 from tests.coding.plain_sandbox import PlainSandbox
 from tests.coding.repository import fails, make, run_git, workplace
@@ -42,7 +44,8 @@ def test_status_tells_what_differs(root: Path) -> None:
     (root / "keys" / ".env").write_text("TOKEN=2\n")
     found = call(root, "git_status")
     assert found == {
-        "modified": ["a.py", "b.txt"], "staged": ["a.py"], "untracked": ["new/ä b.py"], "total_changes": 3, "truncated": False,
+        "modified": ["a.py", "b.txt"], "staged": ["a.py"], "untracked": ["new/ä b.py"], "total_changes": 3,
+        "truncated": False,
     }  # fmt: skip
 
 
@@ -257,18 +260,14 @@ def test_nothing_that_the_repository_names_is_run(
     index = (root / ".git" / "index").read_bytes()
     found = git_tools(root)
     for tool in found.values():
-        try:
+        with nullcontext() if name != "a missing object" else suppress(ToolError):
             tool.handler()
-        except Exception as error:
-            assert name == "a missing object", error
     found["git_log"].handler(file_path="a.py")
     assert not mark.exists(), "disarmed"
     assert (root / ".git" / "index").read_bytes() == index
     for args in ("status",), ("diff",), ("log",):
-        try:
+        with suppress(CalledProcessError):
             run_git(root, *args)
-        except Exception as error:
-            print(error, file=sys.stderr)
     assert mark.exists(), "the trap is none: git as it comes must fall into it"
 
 
