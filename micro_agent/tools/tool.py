@@ -125,6 +125,8 @@ def _check_options(tool: Any) -> None:
         (not callable(tool.handler), "handler must be a function"),
         (tool.destructive and tool.read_only, "read_only and destructive exclude each other; leave one of them out"),
         (not _is_confirmation(tool.requires_confirmation), "requires_confirmation must be a bool or a plain function"),
+        (not (tool.preview is None or _is_plain(tool.preview)), "preview must be a plain function of the arguments"),
+        (not (tool.rejected is None or _is_plain(tool.rejected)), "rejected must be a plain function"),
         (not _is_timeout(tool.timeout_s), "timeout_s must be a number of seconds above 0, or None to run it inline"),
         (not _is_size(tool.max_chars), f"max_chars must be a whole number of at least {_MIN_CHARS}"),
     )
@@ -134,7 +136,11 @@ def _check_options(tool: Any) -> None:
 
 
 def _is_confirmation(value: object) -> bool:
-    return isinstance(value, bool) or (callable(value) and not inspect.iscoroutinefunction(value))
+    return isinstance(value, bool) or _is_plain(value)
+
+
+def _is_plain(value: object) -> bool:
+    return callable(value) and not inspect.iscoroutinefunction(value)
 
 
 def _is_timeout(value: object) -> bool:
