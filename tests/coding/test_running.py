@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from micro_agent.coding.running import tools
+from micro_agent import MicroAgent
+from micro_agent.coding.running import command_id, tools
 from micro_agent.coding.sandbox import Kind, Profile, Ran, Stage, choose
 from micro_agent.coding.sandbox.clone import Clone
 from micro_agent.coding.workplace import Workplace
+from micro_agent.effects import Approval
+from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.execute import execute
 from micro_agent.tools.tool import Tool
@@ -284,3 +287,26 @@ def test_a_container_has_its_own_programs_and_compilers(bare: Desk, held: Desk) 
     (bare.root / "slow.py").unlink()
     assert read == ("cat", "notes.txt")
     assert "CARGO_NET_OFFLINE" not in variables
+
+
+def test_a_run_goes_on_after_what_is_denied_and_pauses_for_what_has_to_be_approved(held: Desk) -> None:
+    asked = {"cmd": "mkdir approved"}
+    replies = [call("run_cmd", {"cmd": "rm -rf ."}), call("run_cmd", asked), call("run_cmd", {"cmd": "ls notes.txt"})]
+    never = MicroAgent(tools=[held.cmd], lm=ScriptedLM([*replies, text("Done.")]), rules=[], confirm="never").ask(
+        "Tidy up."
+    )
+    assert [step.error for step in never.steps] == ["COMMAND_DENIED", "APPROVAL_REQUIRED", None]
+    denied, required, read = (step.observation for step in never.steps)
+    assert set(denied) == {"error", "message"}
+    assert required["cmd_id"] == command_id(asked["cmd"])
+    assert (required["approval"], required["blocked"]) == ({"kind": "command"}, {"approval_required": True})
+    assert read["stdout_tail"] == "notes.txt\n"
+    assert not (held.root / "approved").exists()
+
+    agent = MicroAgent(tools=[held.cmd], lm=ScriptedLM([call("run_cmd", asked), text("Done.")]), rules=[])
+    paused = agent.ask("Make it.")
+    assert paused.confirmation is not None
+    assert paused.confirmation["shown"]["text"] == asked["cmd"]
+    done = agent.resume(paused, Approval("approve"))
+    assert (done.status, done.steps[-1].observation["exit"]) == ("completed", 0)
+    assert (held.root / "approved").is_dir()
