@@ -103,11 +103,12 @@ class Bwrap:
         options += ["--remount-ro", "/dev", "--tmpfs", "/run"]
         around: list[str] = []
         within: list[str] = []
-        for path in outside([self.state, *self.masked]):
-            if path == self.root or path in self.root.parents:
-                around.append(str(path))
-            elif self.root in path.parents or not any(Path(folder) in path.parents for folder in (*_EMPTY, "/run")):
-                within.append(str(path))
+        inside, emptied = f"{root}/", tuple(f"{folder}/" for folder in (*_EMPTY, "/run"))
+        for path in map(str, outside([self.state, *self.masked])):
+            if inside.startswith(f"{path}/"):
+                around.append(path)
+            elif path.startswith(inside) or not path.startswith(emptied):
+                within.append(path)
         for path in around:
             options += ["--tmpfs", path]
         options += ["--bind" if profile != "ro" else "--ro-bind", str(source), root]

@@ -32,7 +32,7 @@ _CAPABILITIES = 64
 _VERSION_3 = 0x20080522
 _FILE_RIGHTS = 1 | 2 | 4 | 1 << 14 | 1 << 15
 """What can be allowed of a file that is no folder: execute, write, read, truncate, ioctl."""
-_LOOK_EVERY_S, _SOON_S = 0.1, 0.01
+_LOOK_EVERY_S, _SOON_S = 0.05, 0.01
 _TRIES, _LONGEST = 200, 10_000
 _libc = ctypes.CDLL(None, use_errno=True)
 

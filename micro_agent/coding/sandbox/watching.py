@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from micro_agent.coding.sandbox.contract import Bounds, Ran
 
 _AT_ONCE = 65_536
-_LOOK_EVERY_S = 0.1
+_LOOK_EVERY_S = 0.05
 _PIPE = 1_048_576
 """Bytes that may still be in a pipe when all is over, at most."""
 
