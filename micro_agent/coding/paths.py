@@ -175,13 +175,11 @@ def _names(top: str, target: str, path: str) -> list[str]:
 def _refuse_closed(name: str, path: str, *, is_folder: bool = False) -> None:
     if len(os.fsencode(name)) > _LONGEST_NAME:
         _refuse(path, "has a name that is too long")
-    match closed(name, is_folder=is_folder):
-        case "git":
-            _refuse(path, "is part of git's own files, which are closed")
-        case "credentials":
-            _refuse(path, "may hold credentials, which are closed")
-        case None:
-            pass
+    why = closed(name, is_folder=is_folder)
+    if why == "git":
+        _refuse(path, "is part of git's own files, which are closed")
+    if why:
+        _refuse(path, "may hold credentials, which are closed")
 
 
 class _Walk:

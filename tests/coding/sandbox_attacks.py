@@ -119,9 +119,22 @@ def swap(path: str) -> None:
 WAYS: dict[str, Callable[..., None]] = {
     way.__name__: way
     for way in (
-        write, read, folder, tcp, udp, unix, datagram, resolve, signal_to, see, environment_of, variable, namespace, ring,
+        write,
+        read,
+        folder,
+        tcp,
+        udp,
+        unix,
+        datagram,
+        resolve,
+        signal_to,
+        see,
+        environment_of,
+        variable,
+        namespace,
+        ring,
         swap,
-    )  # fmt: skip
+    )
 }
 
 if __name__ == "__main__":
@@ -134,4 +147,4 @@ if __name__ == "__main__":
             outcomes[name] = "unknown"
         except OSError as error:
             outcomes[name] = errno.errorcode.get(error.errno or 0, str(error))
-    print(json.dumps(outcomes))
+    sys.stdout.write(json.dumps(outcomes))

@@ -1,4 +1,4 @@
-"""What the tests of sandboxes share: a repository with secrets in it, and the kinds of sandbox that run on this machine."""
+"""What the tests of sandboxes share: a repository with secrets in it, and the kinds that run on this machine."""
 
 import fcntl
 import os
@@ -21,7 +21,23 @@ PYTHON = os.path.realpath(sys.executable)
 ATTACKS = Path(__file__).with_name("sandbox_attacks.py")
 LONG = Bounds(timeout_s=120.0)
 MASKED_FILE, MASKED_FOLDER = Path("/etc/hostname"), Path("/usr/share")
-_PROGRAMS = "bash sh cat env sleep touch mkdir rm ls head yes setsid dd true kill".split()
+_PROGRAMS = [
+    "bash",
+    "sh",
+    "cat",
+    "env",
+    "sleep",
+    "touch",
+    "mkdir",
+    "rm",
+    "ls",
+    "head",
+    "yes",
+    "setsid",
+    "dd",
+    "true",
+    "kill",
+]
 
 
 @dataclass
@@ -58,15 +74,16 @@ def made_place(folder: Path, name: str = "repository") -> Place:
     """A repository with a commit, and with secrets that are not in it."""
     folder = Path(os.path.realpath(folder))
     root, state, outside = folder / name, folder / "state", folder / "outside"
-    for made in (root / "src" / "deep", root / "lib", root / ".github", state, outside):
+    for made in (root / "src" / "deep", root / "src" / "secrets", root / "lib", root / ".github", state, outside):
         made.mkdir(parents=True)
     (root / "a.txt").write_text("a\n")
     (root / "src" / "b.txt").write_text("b\n")
     (root / ".github" / "workflow.yml").write_text("on: push\n")
     (root / "lib" / "c.txt").write_text("c\n")
-    (root / ".gitignore").write_text(".env\nid_rsa\n.npmrc\nout\n")
+    (root / ".gitignore").write_text(".env\nid_rsa\nsecrets\n.npmrc\nout\n")
     (root / ".env").write_text("KEY=1\n")
     (root / "src" / "deep" / "id_rsa").write_text("PRIVATE\n")
+    (root / "src" / "secrets" / "key").write_text("KEY\n")
     (state / "journal").write_text("{}\n")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
@@ -106,7 +123,10 @@ def image_of_machine() -> str:
     files = _files()
     known = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in files]
     name = f"localhost/micro-agent-tests:{sha256(repr(known).encode()).hexdigest()[:12]}"
-    with tempfile.TemporaryFile() as packed, open(Path(tempfile.gettempdir(), "micro-agent-tests-image.lock"), "a") as lock:
+    with (
+        tempfile.TemporaryFile() as packed,
+        open(Path(tempfile.gettempdir(), "micro-agent-tests-image.lock"), "a") as lock,
+    ):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not subprocess.run([engine, "image", "exists", name], capture_output=True, check=False).returncode:
             return name

@@ -9,7 +9,14 @@ import pytest
 from micro_agent.coding.sandbox import Kind, Profile, Sandbox
 from tests.coding.conftest import Noted
 from tests.coding.sandbox_kinds import (
-    ATTACKS, MASKED_FILE, MASKED_FOLDER, PYTHON, Place, image_of_machine, run, works,
+    ATTACKS,
+    MASKED_FILE,
+    MASKED_FOLDER,
+    PYTHON,
+    Place,
+    image_of_machine,
+    run,
+    works,
 )  # fmt: skip
 
 RING, NEW_USER = 425, 0x10000000
@@ -53,6 +60,7 @@ def attacks(place: Place) -> dict[str, tuple[str, str | int]]:
     tried: dict[str, tuple[str, str | int]] = {
         "read .env": ("read", ".env"),
         "read id_rsa": ("read", "src/deep/id_rsa"),
+        "read secrets": ("read", "src/secrets/key"),
         "read .npmrc": ("read", str(place.root / ".npmrc")),
         "read state": ("read", str(place.state / "journal")),
         "list state": ("read", str(place.state)),

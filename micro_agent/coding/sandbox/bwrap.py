@@ -98,17 +98,17 @@ class Bwrap:
         options = ["--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         options += ["--uid", str(os.getuid()), "--gid", str(os.getgid()), "--hostname", "sandbox"]
         options += ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
-        for folder in _EMPTY:
-            if os.path.isdir(folder):
-                options += ["--perms", "1777", "--size", str(bounds.disk), "--tmpfs", folder]
+        for folder in filter(os.path.isdir, _EMPTY):
+            options += ["--perms", "1777", "--size", str(bounds.disk), "--tmpfs", folder]
         options += ["--remount-ro", "/dev", "--tmpfs", "/run"]
         around: list[str] = []
         within: list[str] = []
-        for path in outside([self.state, *self.masked]):
-            if path == self.root or path in self.root.parents:
-                around.append(str(path))
-            elif self.root in path.parents or not any(Path(folder) in path.parents for folder in (*_EMPTY, "/run")):
-                within.append(str(path))
+        inside, emptied = f"{root}/", tuple(f"{folder}/" for folder in (*_EMPTY, "/run"))
+        for path in map(str, outside([self.state, *self.masked])):
+            if inside.startswith(f"{path}/"):
+                around.append(path)
+            elif path.startswith(inside) or not path.startswith(emptied):
+                within.append(path)
         for path in around:
             options += ["--tmpfs", path]
         options += ["--bind" if profile != "ro" else "--ro-bind", str(source), root]
@@ -156,7 +156,7 @@ def _started(outer: list[str], inner: list[str], root: Path, *, stdin: bool) -> 
         except OSError as error:
             os.close(status)
             raise SandboxUnavailable(f"bwrap cannot be started: {error}") from None
-    yield Started(process, lambda: _end(process.pid), lambda most: usage_of(process.pid, most + _OWN), status)
+    yield Started(process, lambda: _end(process.pid), status, lambda most: usage_of(process.pid, most + _OWN))
 
 
 def _end(pid: int) -> None:

@@ -74,6 +74,6 @@ def _with_view(sandbox: Bwrap) -> Bwrap:
     """The sandbox with views by overlayfs where the system makes them, else with copies."""
     try:
         made = sandbox.run([Stage(("true",))], "try", bounds=Bounds(timeout_s=30.0)).exit == 0
-    except SandboxUnavailable:
+    except (SandboxUnavailable, OSError):
         made = False
     return sandbox if made else Bwrap(sandbox.root, sandbox.state, sandbox.masked, overlay=False)

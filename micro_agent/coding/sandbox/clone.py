@@ -117,4 +117,4 @@ def _started(order: dict[str, Any], *, stdin: bool) -> Generator[Started]:
             pass_fds=(ordering, reporting),
             start_new_session=True,
         )
-    yield Started(process, process.terminate, None, status)
+    yield Started(process, process.terminate, status)

@@ -36,17 +36,16 @@ def is_laid(path: Path) -> bool:
 def outside(masked: Sequence[Path]) -> list[Path]:
     """What is there of credentials outside of repositories, and of these paths: real, and none within another."""
     homes = {os.environ.get("HOME", ""), _home()} - {""}
-    found = [Path(home, name) for home in homes for name in _lists()["of_home"]]
-    found += [Path(name) for name in _lists()["of_system"]]
+    found = [f"{home}/{name}" for home in homes for name in _lists()["of_home"]]
+    found += _lists()["of_system"]
     for variable in _lists()["named_by_variables"]:
-        found += [Path(name) for name in os.environ.get(variable, "").split(":") if name.startswith("/")]
-    readable = [*masked, *(path for path in found if os.access(path, os.R_OK))]
-    real = sorted({Path(os.path.realpath(path)) for path in readable if os.path.lexists(path)})
-    kept: list[Path] = []
-    for path in real:
-        if not any(other in path.parents for other in kept):
+        found += [name for name in os.environ.get(variable, "").split(":") if os.path.isabs(name)]
+    readable = [*map(str, masked), *(path for path in found if os.access(path, os.R_OK))]
+    kept: list[str] = []
+    for path in sorted({os.path.realpath(path) + "/" for path in readable if os.path.lexists(path)}):
+        if not kept or not path.startswith(kept[-1]):  # what lies in another stands right behind it
             kept.append(path)
-    return kept
+    return [Path(path) for path in kept]
 
 
 def _home() -> str:

@@ -11,8 +11,8 @@ descriptor is the only argument:
   ``null``,
 - ``most``: how many processes and threads there may be, ``memory`` the bytes of their memory,
 - ``report``: the descriptor of a pipe that gets how the program ended,
-- ``ending``: a command that is run again and again to end the program before its time, for a client of containers has to
-  live until its container is gone; empty for all others,
+- ``ending``: a command that is run again and again to end the program before its time, for a client of containers has
+  to live until its container is gone; empty for all others,
 - ``after``: commands that are run when it has ended, what each prints going into the report.
 """
 
@@ -32,7 +32,7 @@ _CAPABILITIES = 64
 _VERSION_3 = 0x20080522
 _FILE_RIGHTS = 1 | 2 | 4 | 1 << 14 | 1 << 15
 """What can be allowed of a file that is no folder: execute, write, read, truncate, ioctl."""
-_LOOK_EVERY_S, _SOON_S = 0.25, 0.01
+_LOOK_EVERY_S, _SOON_S = 0.05, 0.01
 _TRIES, _LONGEST = 200, 10_000
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -58,16 +58,16 @@ def main(order: dict[str, Any]) -> int:
     while ended is None:
         got = signal.sigtimedwait(signals, _LOOK_EVERY_S)
         count, memory = usage_of(os.getpid(), order["most"])
-        if got is not None and got.si_signo == signal.SIGTERM or count > order["most"] or memory > order["memory"]:
+        if (got is not None and got.si_signo == signal.SIGTERM) or count > order["most"] or memory > order["memory"]:
             ended = _ended(program, order["ending"])
         else:
             ended = _reaped(program)
     said = [_output(command) for command in order["after"]]
     with suppress(ChildProcessError):
         while True:
-            for pid in _descendants(os.getpid()):
+            for group in _groups(os.getpid()):
                 with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                    os.killpg(group, signal.SIGKILL)
             signal.sigtimedwait({signal.SIGCHLD}, _SOON_S)
             os.waitpid(-1, os.WNOHANG)
     code = 128 - ended if ended < 0 else ended
@@ -117,11 +117,15 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def _descendants(pid: int) -> list[int]:
+def _groups(pid: int) -> set[int]:
+    """The groups of the processes that descend from a process. One is ended at once: none of it can fork meanwhile."""
     found = children_of(pid)
+    groups: set[int] = set()
     for child in found:  # grows meanwhile
         found += children_of(child)
-    return found
+        with suppress(ProcessLookupError):
+            groups.add(os.getpgid(child))
+    return groups
 
 
 def usage_of(pid: int, most: int) -> tuple[int, int]:

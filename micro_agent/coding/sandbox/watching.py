@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from micro_agent.coding.sandbox.contract import Bounds, Ran
 
 _AT_ONCE = 65_536
-_LOOK_EVERY_S = 0.25
+_LOOK_EVERY_S = 0.05
 _PIPE = 1_048_576
 """Bytes that may still be in a pipe when all is over, at most."""
 
@@ -53,9 +53,9 @@ class Started:
     Attributes:
         process: The process that we started, which ends when all others have ended.
         end: Ends all of them; it is called again until the process has ended.
-        usage: How many processes and threads there are, and the bytes of their own memory; ``None`` where the system
-            bounds it.
-        status: The end of a pipe for reading, if the sandbox reports to us.
+        status: The end of a pipe for reading, by which the sandbox reports to us.
+        usage: How many processes and threads there are, and the bytes of their own memory; ``None`` where the launcher
+            looks at it.
         report: What came out of that pipe.
         first: A descriptor of the process whose end is the end of all, where that is not ``process`` itself; it is
             opened when ``report`` names it.
@@ -63,8 +63,8 @@ class Started:
 
     process: "subprocess.Popen[bytes]"
     end: Callable[[], None]
+    status: int
     usage: Callable[[int], tuple[int, int]] | None = None
-    status: int | None = None
     report: bytes = b""
     first: int | None = None
 
@@ -113,9 +113,8 @@ def _serve(
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)
             waiting.register(process.stdin, selectors.EVENT_WRITE)
-        if started.status is not None:
-            os.set_blocking(started.status, False)
-            waiting.register(started.status, selectors.EVENT_READ, started)
+        os.set_blocking(started.status, False)
+        waiting.register(started.status, selectors.EVENT_READ, started)
         while True:
             now = time.monotonic()
             if now >= until:
@@ -174,9 +173,8 @@ def _close(process: "subprocess.Popen[bytes]", out: Kept, err: Kept) -> None:
 
 def _gone(started: Started) -> None:
     """Take the last report, and wait for what ends after the process that we started."""
-    if started.status is not None:
-        _drain(started.status, started)
-        os.close(started.status)
+    _drain(started.status, started)
+    os.close(started.status)
     if started.first is not None:
         select.select([started.first], [], [])  # not for ever: the system has ended it
         os.close(started.first)
