@@ -20,6 +20,7 @@ from micro_agent.tools.tool import Tool
 
 _AROUND, _MOST_CLOSEST, _LONGEST = 3, 10, 100_000
 _LINE = re.compile("[^\n]*\n|[^\n]+")
+_LONE_RETURN = re.compile("\r(?!\n)")
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PARAMETERS = {
     "type": "object",
@@ -107,6 +108,8 @@ def _check(target: str, replacement: str) -> None:
         raise ToolError("VALIDATION_FAILED", f"target has more than {_LONGEST} characters: replace a smaller part")
     if target == replacement:
         raise ToolError("VALIDATION_FAILED", "target and replacement are the same: nothing would change")
+    if _LONE_RETURN.search(replacement):
+        raise ToolError("VALIDATION_FAILED", "replacement holds a carriage return that is not followed by a newline")
     if "\0" in replacement:
         raise ToolError("VALIDATION_FAILED", "replacement holds a NUL character, which no text has")
 

@@ -67,7 +67,7 @@ def find_edit(text: str, target: str, replacement: str) -> Edit | None:
 def _cuts_indentation(text: str, start: int, target: str) -> bool:
     """Whether a target that begins with blanks stands behind others, so that its lines are indented less than there."""
     before = text[text.rfind("\n", 0, start) + 1 : start]
-    return target[:1].isspace() and before != "" and not before.strip()
+    return target[:1] in (" ", "\t") and before != "" and not before.strip()
 
 
 class _Plain:

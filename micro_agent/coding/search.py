@@ -19,7 +19,7 @@ from micro_agent.tools.derive import tool
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.tool import Tool
 
-_BOUNDS = Bounds(timeout_s=20.0, output=8_000_000)
+_BOUNDS = Bounds(timeout_s=20.0, output=4_000_000)
 _LINE, _CHARS, _MOST_AROUND = 300, 6_000, 10
 _MOST_FILES, _MOST_BYTES = 4_000, 400_000
 """How many names one call of ripgrep is given, and how long they are together: a system takes no more."""

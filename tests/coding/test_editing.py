@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from micro_agent.coding.contents import read_contents, replace
@@ -113,6 +113,7 @@ CASES = [  # before, target, replacement, after, repaired
     ("a\nb\n", "a" * 100_001, "a", "", "VALIDATION_FAILED"),
     ("a\r\nb\n", "a\nb", "a\r\nb", "", "VALIDATION_FAILED"),
     ("a\nb\n", "a", "\0", "", "VALIDATION_FAILED"),
+    ("a\nb\n", "a", "c\r", "", "VALIDATION_FAILED"),
     ("a\nb\n", "a", "\ud800", "", "VALIDATION_FAILED"),
     ("a\nb\na\n", "a", "c", "", "TARGET_AMBIGUOUS"),
     ("aaa\n", "aa", "c", "", "TARGET_AMBIGUOUS"),
@@ -277,13 +278,15 @@ def test_the_owner_is_kept(tmp_path: Path) -> None:
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
 
 
-TEXTS = st.text("ab \t\n\r", max_size=14)
+ANY_TEXTS = st.text("ab \t\n\r\0", max_size=14)
+TEXTS = st.lists(st.sampled_from(["a", "b", " ", "\t", "\n", "\r\n"]), max_size=14).map("".join)
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_what_is_written_is_what_is_meant(text: str, target: str, replacement: str) -> None:
     """The one place is replaced, but for the ends of lines; what is around it is as it was."""
-    plain, sought = text.replace("\r\n", "\n"), target.replace("\r\n", "\n")
+    assume(target.strip("\r\n"))
+    plain, sought, new = (part.replace("\r\n", "\n") for part in (text, target, replacement))
     lines = None
     try:
         edit = find_edit(text, target, replacement)
@@ -295,7 +298,7 @@ def test_what_is_written_is_what_is_meant(text: str, target: str, replacement: s
         return
     after = text[: edit.start] + edit.new + text[edit.end :]
     if plain.count(sought) == 1 and "indentation" not in edit.repaired:
-        assert after.replace("\r\n", "\n") == plain.replace(sought, replacement.replace("\r\n", "\n"))
+        assert after.replace("\r\n", "\n") == plain.replace(sought, new)
     elif sought not in plain:  # but for blanks, words are replaced by words
         words = "".join(plain.split()).replace("".join(sought.split()), "".join(replacement.split()), 1)
         assert len("".join(after.split())) == len(words)
@@ -303,7 +306,7 @@ def test_what_is_written_is_what_is_meant(text: str, target: str, replacement: s
     assert not set(re.findall("\r?\n", after)) - set(re.findall("\r?\n", text)) or "\n" not in text
 
 
-@given(st.binary(max_size=12), TEXTS, TEXTS)
+@given(st.binary(max_size=12) | ANY_TEXTS.map(str.encode), ANY_TEXTS, ANY_TEXTS)
 def test_an_edit_that_is_refused_leaves_the_bytes(data: bytes, target: str, replacement: str) -> None:
     with TemporaryDirectory() as folder:
         root = make(Path(folder) / "root", {"a": data}, commit=False)

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from micro_agent.coding.files import tools
 from micro_agent.coding.listing import matcher
+from micro_agent.coding.sandbox import SandboxUnavailable
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.tool import Tool
+from tests.coding.plain_sandbox import PlainSandbox
 from tests.coding.repository import fails, make, run_git, workplace
 from tests.each import each
 
@@ -244,3 +246,14 @@ def test_a_text_that_does_not_stand_there(tmp_path: Path) -> None:
 def test_a_letter_that_is_two_in_small_letters(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="NOT_FOUND"):
         snippet(tmp_path / "root", "İ word\n", "WORD")
+
+
+def test_without_a_sandbox_nothing_is_told(tmp_path: Path) -> None:
+    class Broken(PlainSandbox):
+        def run(self, *args: Any, **kwargs: Any) -> Any:
+            raise SandboxUnavailable("it does not hold")
+
+    root = make(tmp_path / "root", FILES)
+    found = tools_of(workplace(root, Broken(root)))
+    for name in ("list_files", "repo_info"):
+        fails(found[name], "SANDBOX_UNAVAILABLE")

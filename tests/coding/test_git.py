@@ -4,14 +4,17 @@ import os
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from shutil import copytree
 from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
 
+from micro_agent.coding import files, git, search
 from micro_agent.coding.git import beginning, said, tools
 from micro_agent.coding.git import run_git as run_disarmed
-from micro_agent.coding.sandbox import Bounds
+from micro_agent.coding.sandbox import Bounds, choose
+from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.tool import Tool
 from tests.coding.plain_sandbox import PlainSandbox
@@ -251,8 +254,9 @@ def test_nothing_that_the_repository_names_is_run(
     name: str, set_up: Callable[[Path, str], None], tmp_path: Path
 ) -> None:
     top = tmp_path / "".join(filter(str.isalnum, name))
-    top.mkdir()
-    root = make(top / "root", FILES)
+    if not (tmp_path / "base").exists():
+        make(tmp_path / "base", FILES)
+    root = Path(copytree(tmp_path / "base", top / "root"))
     trap, mark = planted(root)
     set_up(root, trap)
     (root / "a.py").write_text("X = 2\n")
@@ -317,3 +321,19 @@ def test_output_that_was_cut_ends_where_it_was_cut(root: Path) -> None:
     ran = run_disarmed(workplace(root, sandbox), "diff", bounds=bounds)
     assert ran.stdout_bytes > len(ran.stdout) == 40
     assert beginning(ran, bounds) == b"diff --git a/a.py b/"
+
+
+def test_in_the_strongest_sandbox_of_this_machine(root: Path) -> None:
+    state = root.parent / "state"
+    state.mkdir()
+    place = Workplace(root, state, choose("auto", root, state=state))
+    trap, mark = planted(root)
+    setting("core.fsmonitor")(root, trap)
+    (root / "a.py").write_text("X = 2\n")
+    found = {tool.name: tool for module in (git, files, search) for tool in module.tools(place)}
+    assert found["git_status"].handler()["modified"] == ["a.py"]
+    assert "+X = 2" in found["git_diff"].handler()["diff"]
+    assert found["git_log"].handler()["count"] == 1
+    assert found["repo_info"].handler()["languages"] == {"Python": 1, "Text": 1}
+    assert found["rg_search"].handler(pattern="X = .")["matches"] == [{"path": "a.py", "line": 1, "text": "X = 2"}]
+    assert not mark.exists()

@@ -166,9 +166,9 @@ def test_many_matches_are_cut(root: Path) -> None:
 
 
 def test_output_beyond_all_bounds(root: Path) -> None:
-    (root / "z.txt").write_text("e" * 100_000 + "\n" + ("word\n" * 60_000))
+    (root / "z.txt").write_text("e" * 100_000 + "\n" + ("word\n" * 20_000))
     found = search(root, "word|e", limit=3, path="z.txt")
-    assert (len(found["matches"]), found["total"], found["truncated"]) == (3, 60_001, True)
+    assert (len(found["matches"]), found["total"], found["truncated"]) == (3, 20_001, True)
     assert {match["text"] for match in found["matches"]} == {"word"}, "whole lines only"
 
 
