@@ -111,7 +111,8 @@ def open_workplace(
     state = state_of(root, state_dir)
     private_folder(state)
     try:
-        chosen = choose(sandbox, root, state=state, masked=[state.parents[1], *masked])  # that of other repositories too
+        # The state of other repositories is as closed as that of this one.
+        chosen = choose(sandbox, root, state=state, masked=[state.parents[1], *masked])
     except SandboxUnavailable as error:
         raise ConfigurationError(f"the sandbox {sandbox} cannot be used here: {error.message}") from error
     if not chosen.enforces:
