@@ -94,6 +94,8 @@ class Names:
     """Things by the names of programs, where a name may end in ``*``."""
 
     def __init__(self, named: Sequence[tuple[str, Any]]) -> None:
+        self.all = tuple(named)
+        """As they were given."""
         self._exact: dict[str, list[Any]] = {}
         self._begins: list[tuple[str, Any]] = []
         for name, what in named:

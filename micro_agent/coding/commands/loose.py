@@ -8,13 +8,22 @@ are the words that bash makes of them.
 import re
 from dataclasses import dataclass, field
 
-UNKNOWN = "\ue000"
-"""Stands in a word for what a substitution, or a variable that is not known, gives."""
-_VARIABLE, _VARIABLE_END = "\ue001", "\ue002"
-_OPEN, _COMMA, _CLOSE = "\ue003", "\ue004", "\ue005"
-_VARIABLES = re.compile(f"{_VARIABLE}([^{_VARIABLE_END}]*){_VARIABLE_END}")
-_BRACES = re.compile(f"([^{_OPEN}{_CLOSE}]*){_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}([^{_OPEN}{_CLOSE}]*)")
-_BARE = str.maketrans({_OPEN: "{", _COMMA: ",", _CLOSE: "}"})
+from micro_agent.coding.commands.words import (
+    ASSIGNMENT,
+    CLOSE,
+    COMMA,
+    KNOWN,
+    OPEN,
+    RESERVED,
+    UNKNOWN,
+    VARIABLE,
+    VARIABLE_END,
+    Command,
+    decoded,
+    resolve,
+    values_of,
+)
+
 _SIMPLE = re.compile(r"[ \t]*([A-Za-z0-9_./-]+)(?:[ \t]*(&&|\|\||;|\n|&(?!>)|\|(?!&))|[ \t]+|$)")
 """A word and what ends it: most of what is read, in one step."""
 _PLAIN = re.compile(r"[^\s\\'\"`$|&;<>(){},#]+")
@@ -25,33 +34,9 @@ _DOLLAR = re.compile(
     r"""|(?P<name>[A-Za-z_]\w*|[0-9@*\#?$!-]))""",
     re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
 _PATTERN = re.compile(r"[*?\[]")
 _DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
-_RESERVED = frozenset(["!", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "{", "}"])
-_KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": "~"}
-_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _EMPTY = frozenset("123456789@*")
-
-
-@dataclass(slots=True)
-class Command:
-    """One simple command.
-
-    Attributes:
-        words: Its words without quotes.
-        redirections: Operator and target of each.
-        fed: Whether it reads from a pipe.
-        start: Where the name of its program begins in the text.
-        expands: Whether bash would put something else in the place of a word: what a pattern or a tilde stands for.
-    """
-
-    words: list[str]
-    redirections: list[tuple[str, str]]
-    fed: bool
-    start: int
-    expands: bool = False
 
 
 @dataclass(slots=True)
@@ -92,8 +77,8 @@ def commands(text: str) -> Script:
     """All simple commands of a text, those inside of others too."""
     reader = _Reader(text)
     reader.run()
-    values = _values(reader.found)
-    _resolve(reader.found, {**values, **_KNOWN})
+    values = values_of(reader.found)
+    resolve(reader.found, {**values, **KNOWN})
     return Script(reader.found, reader.functions, reader.variables, set(values.values()), reader.background)
 
 
@@ -140,7 +125,7 @@ class _Reader:
         if frame.start < 0:
             frame.start = found.start(1)
         frame.words.append(word)
-        if word in _RESERVED:
+        if word in RESERVED:
             frame.start = -1
         self._at = found.end()
         if operator:
@@ -197,7 +182,7 @@ class _Reader:
             self._at += 1
             return
         if found["ansi"] is not None:
-            self._add(_ESCAPE.sub(_escaped, found["ansi"]))
+            self._add(decoded(found["ansi"]))
         elif found["quote"]:
             self._add("")
             frame.quoted = True
@@ -217,7 +202,7 @@ class _Reader:
                 self._end_word(frame)
         elif name not in _EMPTY:
             self.variables.add(name)
-            self._add(default[1] if default and name not in _KNOWN else f"{_VARIABLE}{name}{_VARIABLE_END}")
+            self._add(default[1] if default and name not in KNOWN else f"{VARIABLE}{name}{VARIABLE_END}")
 
     def _push(self, closes: str, name: str = "") -> None:
         if self._frames[-1].word is None:
@@ -266,7 +251,7 @@ class _Reader:
                 self.functions.update(frame.words[1:])
             self._end_command(frame)
         else:
-            self._add({"{": _OPEN, ",": _COMMA, "}": _CLOSE}.get(sign, sign))
+            self._add({"{": OPEN, ",": COMMA, "}": CLOSE}.get(sign, sign))
 
     def _parenthesis(self, frame: _Frame, sign: str) -> None:
         if sign == "(":
@@ -290,7 +275,7 @@ class _Reader:
             frame.operator = ""
         else:
             frame.words.append(word)
-            if word in _RESERVED or ("=" in word and _ASSIGNMENT.fullmatch(word)):
+            if word in RESERVED or ("=" in word and ASSIGNMENT.fullmatch(word)):
                 frame.start = -1
         frame.word = None
 
@@ -300,59 +285,3 @@ class _Reader:
             self.found.append(Command(frame.words, frame.redirections, frame.fed, frame.start, frame.expands))
             frame.words, frame.redirections = [], []
         frame.operator, frame.start, frame.expands = "", -1, False
-
-
-def _escaped(found: re.Match[str]) -> str:
-    for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
-        if found[group]:
-            return chr(min(int(found[group], base), 0x10FFFF))
-    return _CONTROL.get(found[5], found[5])
-
-
-def _values(found: list[Command]) -> dict[str, str]:
-    """What variables are set to, each the first time."""
-    values: dict[str, str] = {}
-    for word in [word for command in found for word in command.words if "=" in word]:
-        assigned = _ASSIGNMENT.match(word)
-        if assigned and assigned[1] not in values:
-            values[assigned[1]] = _known(assigned[2], values)[:1_000]
-    return values
-
-
-def _known(word: str, values: dict[str, str]) -> str:
-    return _VARIABLES.sub(lambda name: values.get(name[1], UNKNOWN), word)
-
-
-def _resolve(found: list[Command], values: dict[str, str]) -> None:
-    """Put the values of variables in their place, and take away what stands before a program's name."""
-    known: dict[str, list[str]] = {}
-    for command in found:
-        words, command.words = command.words, []
-        for word in words:
-            if word not in known:
-                known[word] = _words(word, values)
-            command.words += known[word]
-        if command.redirections:
-            command.redirections = [(sign, " ".join(_words(word, values))) for sign, word in command.redirections]
-        _strip(command)
-
-
-def _words(word: str, values: dict[str, str]) -> list[str]:
-    if word.isascii():
-        return [word]
-    if _VARIABLE in word:
-        alone = _VARIABLES.fullmatch(word)
-        word = _known(word, values)
-        if alone and " " in word:
-            return word.split()
-    braces = _BRACES.fullmatch(word) if _OPEN in word else None
-    if braces and _COMMA in braces[2]:
-        return [f"{braces[1]}{part}{braces[3]}".translate(_BARE) for part in braces[2].split(_COMMA)]
-    return [word.translate(_BARE)]
-
-
-def _strip(command: Command) -> None:
-    at, words = 0, command.words
-    while at < len(words) and (words[at] in _RESERVED or ("=" in words[at] and _ASSIGNMENT.fullmatch(words[at]))):
-        at += 1
-    del words[:at]

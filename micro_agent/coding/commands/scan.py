@@ -4,17 +4,25 @@ This is a list of what is known to be bad, and no such list is complete. It says
 asked; what is allowed is decided elsewhere, by rules for what is known to be good.
 """
 
-import posixpath
+import fnmatch
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from micro_agent.coding.commands import loose, tree
 from micro_agent.coding.commands.bans import Ban, Bans, bans
 from micro_agent.coding.commands.lexer import Pipeline, unseen
-from micro_agent.coding.commands.loose import UNKNOWN, Command
 from micro_agent.coding.commands.rules import match, shipped
-from micro_agent.coding.paths import closed_by_pattern, named
+from micro_agent.coding.commands.targets import (
+    Place,
+    base,
+    behind,
+    is_fed,
+    may_hold_credentials,
+    only_options,
+    place_of,
+    values,
+)
+from micro_agent.coding.commands.words import UNKNOWN, Command, decoded
 
 _MOST = 100_000
 """Characters of a command that are scanned."""
@@ -22,21 +30,16 @@ _TIMES, _BESIDES = 3, 8_000
 """How much is scanned in all: nested texts come again for each command that they are in."""
 _SCRIPT = re.compile(r"[\s;|&(`<>]")
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
-_READING = frozenset({"<", "<<<", "<<", "<<-"})
-_HARMLESS = re.compile(r"/dev/(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/\d+)|-|&?\d*-?")
-_PARTS = re.compile(r"[:=@,]")
-_SUSPECT = re.compile(r"[.*?\[]|id_|secret|credential|proc|etc/")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
 _SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
 """Programs that show the environment if they are given nothing but options."""
+_PATTERN = re.compile(r"[*?\[]")
+_CHANGING = frozenset({"rm", "shred", "unlink", "rmdir", "mv", "chmod", "chown"})
+_MOVING = frozenset({"cd", "pushd", "chdir"})
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
 _STRUCTURE = re.compile(r"<<|[`({]|\b(?:case|function|do|then|select)\b")
 """What makes more of a text than commands one after the other."""
 _BEHIND = re.compile(r"[\w.-]*=(?![\s\"'=])|[^\s!=]{0,20}!\s*")
 _CODE_SIGNS = re.compile(r"[\[\](){}'\",+]+")
-
-_Place = Literal["outside", "git", "credentials", "whole", "unknown"]
 
 
 class Denied(Exception):
@@ -82,6 +85,9 @@ class _Scan:
         self._done: set[tuple[str, ...]] = set()
         self._programs: set[str] = set()
         self._names_itself = False
+        self._finds_outside = False
+        self._folder = ""
+        """Where a ``cd`` led to, outside the repository or into git's own files."""
         self._strings: list[str] = []
         """Documents and words of commands that only print: code, if a shell is there to read it."""
 
@@ -141,8 +147,12 @@ class _Scan:
         fetches = sorted(name for name in self._programs if name in of["fetchers"])
         if runs and fetches:
             raise Denied(f"{fetches[0]} fetches from the network and {runs[0]!a:.40} runs code")
+        if self._finds_outside and not self._programs.isdisjoint(
+            ("rm", "shred", "unlink", "rmdir", "mv", "chmod", "chown")
+        ):
+            raise Denied("it changes what it finds outside the repository")
         if readers:
-            for text in self._strings:
+            for text in [*self._strings, *(decoded(text) for text in self._strings if "\\" in text)]:
                 self._code(text)
                 self._words_of_code(text)
                 self.text(text)
@@ -151,20 +161,30 @@ class _Scan:
         for operator, target in command.redirections:
             self._redirection(operator, target)
         words = command.words
-        key = (*words, str(command.fed or _is_fed(command)), str(command.expands))
+        key = (*words, str(command.fed or is_fed(command)), str(command.expands))
         if not words or key in self._done:
             return
         self._done.add(key)
         if len(words) == 1 and words[0].isalnum() and words[0] not in self._bans.by_program:
             self._programs.add(words[0])
-            if words[0] not in _SHOW_ENVIRONMENT:
+            if words[0] not in _SHOW_ENVIRONMENT and words[0] not in _MOVING:
                 return
-        is_known = words[0] in shipped().rules and not command.expands and UNKNOWN not in "".join(words)
+        is_known = (
+            words[0] in shipped().rules and not self._folder and not command.expands and UNKNOWN not in "".join(words)
+        )
         if is_known and match(words, shipped(), self._root).refusal is None:
             self._strings += words[1:]
             return
         self._judge(words, command)
         self._nested(words)
+        if words[0] in ("find", "fd"):
+            self._finds_outside |= any(
+                self._place(word) in ("outside", "git") for word in words[1:] if word[0:1] != "-"
+            )
+        if words[0] in _MOVING:
+            folder = next((word for word in words[1:] if not word.startswith("-")), "~")
+            if self._place(folder) in ("outside", "git", "unknown"):
+                self._folder = folder
 
     def _redirection(self, operator: str, target: str) -> None:
         if self._bans.connections.fullmatch(target):
@@ -174,31 +194,31 @@ class _Scan:
             if _SCRIPT.search(target):
                 self._text_in(target)
         self._credentials(target)
-        place = _place(target, self._root)
+        place = self._place(target)
         if operator in _WRITING and place in ("outside", "git"):
             raise Denied(f"{operator} {target!a:.60} writes {_WHERE[place]}")
 
     def _judge(self, words: list[str], command: Command) -> None:
         """Look at a program, and at each one behind it that it may run."""
         of = self._bans.lists
-        program = _base(words[0])
-        is_dynamic = UNKNOWN in words[0] or any(sign in words[0] for sign in "*?[")
+        program = base(words[0])
+        is_dynamic = UNKNOWN in words[0] or _PATTERN.search(words[0]) is not None
         if is_dynamic and self._names_itself:
             raise Denied(f"{_shown(words)}: the agent does not decide about itself")
         wraps = is_dynamic or program in of["wrappers"] or program in of["shells"]
         wraps |= len(words) > 1 and f"{program} {words[1]}" in of["wrappers"]
         done: set[str] = set()
         for at, word in enumerate(words if wraps else words[:1]):
-            name = _base(word)
+            name = base(word)
             self._programs.add(word if "/" in word and at == 0 else name)
             self._programs.add(name)
-            found = self._bans.by_program.of("rm" if at == 0 and is_dynamic else name)
+            found = self._bans.by_program.of(name) if at or not is_dynamic else self._may_mean(name)
             for ban in found:
                 if ban.name not in done and self._holds(ban, words[at + 1 :], command):
                     raise Denied(f"{_shown(words[at:])}: {ban.why}")
                 if not ban.behind:
                     done.add(ban.name)
-            if name in _SHOW_ENVIRONMENT and _only_options(words[at + 1 :], assigned=name == "env"):
+            if name in _SHOW_ENVIRONMENT and only_options(words[at + 1 :], assigned=name == "env"):
                 raise Denied(f"{_shown(words[at:])}: it shows the environment")
         for word in words:
             self._credentials(word)
@@ -206,16 +226,26 @@ class _Scan:
                 raise Denied(f"{word!a:.60} opens a connection")
         self._outputs(words)
 
+    def _may_mean(self, name: str) -> list[Ban]:
+        """What is denied of the programs that a name with patterns and substitutions in it may mean."""
+        pattern = name.replace(UNKNOWN, "*")
+        known = re.sub(r"[^a-z]", "", name)
+        return [
+            ban
+            for program, ban in self._bans.by_program.all
+            if program == "rm" or (len(known) > 1 and fnmatch.fnmatchcase(program, pattern))
+        ]
+
     def _holds(self, ban: Ban, args: list[str], command: Command) -> bool:
         if ban.behind:
-            at = _behind(ban.behind, args)
+            at = behind(ban.behind, args)
             if at is None:
                 return False
             args = args[at + 1 :]
         operands = [word for word in args if not word.startswith("-")]
         if len(operands) < ban.operands or (ban.operands_most is not None and len(operands) > ban.operands_most):
             return False
-        if ban.fed and not (command.fed or _is_fed(command)):
+        if ban.fed and not (command.fed or is_fed(command)):
             return False
         if ban.unknown and not any(UNKNOWN in word for word in args):
             return False
@@ -229,19 +259,18 @@ class _Scan:
         for word in args:
             if word in skipped:
                 continue
-            for part in _values(word):
-                place = _place(part, self._root)
+            for part in values(word):
+                place = self._place(part)
                 if place in ban.targets and (place != "unknown" or recursive):
                     return True
         return False
 
+    def _place(self, word: str) -> Place | None:
+        return place_of(word, self._root, self._folder)
+
     def _credentials(self, word: str) -> None:
-        if not _SUSPECT.search(word):
-            return
-        for part in {word, *_PARTS.split(word)}:
-            path = posixpath.normpath(part.removeprefix("file://"))
-            if named(part, self._root) == "credentials" or self._bans.places.fullmatch(path) or closed_by_pattern(part):
-                raise Denied(f"{word!a:.60} may hold credentials")
+        if may_hold_credentials(word, self._bans.places, self._root, self._folder):
+            raise Denied(f"{word!a:.60} may hold credentials")
 
     def _outputs(self, words: list[str]) -> None:
         """Options that name a file to write, whatever the program."""
@@ -251,13 +280,13 @@ class _Scan:
                 if not is_attached:
                     glued = re.match(r"(-[A-Za-z]*[oO])([/~.].*)", word)
                     option, value = (glued[1], glued[2]) if glued else (word, "".join(words[at + 1 : at + 2]))
-                if self._bans.outputs.fullmatch(option) and _place(value, self._root) in ("outside", "git"):
+                if self._bans.outputs.fullmatch(option) and self._place(value) in ("outside", "git"):
                     raise Denied(f"{option} {value!a:.60} writes outside the repository or into git's own files")
 
     def _nested(self, words: list[str]) -> None:
         """Look into the words of a command: they may be commands or code."""
         of = self._bans.lists
-        program = _base(words[0])
+        program = base(words[0])
         is_code = program in of["interpreters"] or program in of["editors"] or program in of["wrappers"]
         prose = self._bans.prose.get(program, frozenset())
         before = ""
@@ -296,56 +325,3 @@ class _Scan:
 
 
 _WHERE = {"outside": "outside the repository", "git": "into git's own files"}
-
-
-def _is_fed(command: Command) -> bool:
-    return any(operator in _READING for operator, _ in command.redirections)
-
-
-def _base(word: str) -> str:
-    return word.rpartition("/")[2].casefold() if "/" in word else word.casefold()
-
-
-def _behind(subcommand: re.Pattern[str], args: list[str]) -> int | None:
-    """Where a subcommand stands, behind nothing but options."""
-    at = 0
-    while at < len(args) and args[at].startswith("-"):
-        at += 2 if args[at] in _GIT_VALUES else 1
-    return at if at < len(args) and subcommand.fullmatch(args[at]) else None
-
-
-def _only_options(args: list[str], *, assigned: bool) -> bool:
-    """Whether there is nothing but options, and variables that are set where that does not matter."""
-    value_follows = False
-    for word in args:
-        if value_follows:
-            value_follows = False
-        elif word in ("-u", "--unset", "-C", "--chdir"):
-            value_follows = True
-        elif not (word.startswith("-") or (assigned and _ASSIGNED.fullmatch(word))):
-            return False
-    return True
-
-
-def _values(word: str) -> list[str]:
-    """A word, or what it gives to an option."""
-    values = [] if word.startswith("-") else [word]
-    if "=" in word:
-        values.append(word.partition("=")[2])
-    elif word.startswith("-") and not word.startswith("--") and len(word) > 2:
-        values.append(word[2:])
-    return values
-
-
-def _place(word: str, root: str | None) -> _Place | None:
-    word = word.removeprefix("file://")
-    if not word or _HARMLESS.fullmatch(word):
-        return None
-    if word[0] == UNKNOWN:
-        return "unknown"
-    if word[0] == "~":
-        return "outside"
-    place = named(word, root)
-    if place == "inside":
-        return "whole" if posixpath.normpath(word) in (".", "*", ".*", "..", "**", "{*,.*}") else None
-    return place
