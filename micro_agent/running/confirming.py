@@ -53,14 +53,14 @@ class Approvals:
         if self._journal is not None and not ready.tool.read_only and self._journal.began(call, ready.call_id):
             return interrupted()
         question, fault = still_open(self._run.confirmation, effect.question), None
-        answer, stands = self._standing(question)
+        answer, stands = self._standing(question), False
         for _ in range(_MOST_TIMES):
             if question is None or answer is None:
                 made = self._question(effect, question, fault)
                 if isinstance(made, Outcome):
                     return made
                 question = self._run.confirmation = made
-                answer, stands = self._asked(question)
+                answer = self._asked(question)
             answer, fault = _edited(ready.tool, question, answer)
             late = answer.word == "approve" and answer.args is None and has_expired(question)
             if fault is not None or late:
@@ -88,15 +88,14 @@ class Approvals:
             return expired(f"{shown.error}: {shown.observation.get('message')}")
         return None if _same(shown, approved.get("shown")) else expired()
 
-    def _standing(self, question: dict[str, Any] | None) -> tuple[Approval | None, bool]:
-        """A decision that there is, and whether it is on record. An approval that comes to be used too late is none."""
+    def _standing(self, question: dict[str, Any] | None) -> Approval | None:
+        """The decision about a question that there is already: on record, or given beforehand."""
         if question is None:
-            return None, False
-        found = self._elsewhere(question)
-        answer, given = found, self.given
+            return None
+        answer, given = self._elsewhere(question), self.given
         if answer is None and given is not None and given[0] == question["sha256"]:
             answer, self.given = given[1], None
-        return answer, found is not None
+        return answer
 
     def _elsewhere(self, question: dict[str, Any]) -> Approval | None:
         found = self._journal.decision(question) if self._journal is not None else None
@@ -115,17 +114,15 @@ class Approvals:
         made = {**known, **looked_up, **({} if fault is None else {"fault": fault})}
         return {**made, "sha256": digest_of(made)}
 
-    def _asked(self, question: dict[str, Any]) -> tuple[Approval, bool]:
-        """The answer to a question, and whether it is on record already: somebody decided elsewhere."""
+    def _asked(self, question: dict[str, Any]) -> Approval:
+        """The answer to a question, of whoever is asked here or has decided elsewhere."""
 
         def elsewhere() -> Approval | None:
             return self._elsewhere(question)
 
         if self._journal is not None:
             self._journal.asked(question)
-        if (found := elsewhere()) is not None:
-            return found, True
-        return word_of(self._confirm, Question(**verified(question), elsewhere=elsewhere)), False
+        return elsewhere() or word_of(self._confirm, Question(**verified(question), elsewhere=elsewhere))
 
     def _edited_too_often(self, question: dict[str, Any], answer: Approval) -> bool:
         call = question["call"], question["call_id"]

@@ -138,11 +138,13 @@ def test_arguments_that_do_not_fit_are_told_to_the_person_and_nothing_runs(store
     assert [step.tool for step in run.steps] == ["delete"]  # the model is told nothing of it
 
 
-def test_somebody_who_never_gives_what_fits_is_not_asked_for_ever(store: TraceStore) -> None:
+@pytest.mark.parametrize("stored", [True, False])
+def test_somebody_who_never_gives_what_fits_is_not_asked_for_ever(stored: bool, store: TraceStore) -> None:
     confirm, asked = person(Approval("approve", args={}))
-    desk = Desk(confirm, store)
+    desk = Desk(confirm, store if stored else None)
     run = desk.agent.ask("Delete a, once.")
     assert (run.status, len(asked), desk.done) == ("confirmation_required", 20, [])
+    assert len({question.sha256 for question in asked}) == 20
     assert run.confirmation is not None
     assert run.confirmation["fault"]
 
