@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from micro_agent.coding.sandbox import Bounds, Kind, Profile, Ran, Stage
 
@@ -29,12 +29,12 @@ def put(root: Path, files: Mapping[str, Any]) -> None:
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        entry = content if isinstance(content, dict) else {"text": content}
+        entry = cast("dict[str, Any]", content) if isinstance(content, dict) else {"text": content}
         if "link" in entry:
             path.symlink_to(entry["link"])
             continue
         text = entry["text"]
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.write_bytes(text if isinstance(text, bytes) else str(text).encode())
         path.chmod(int(entry.get("mode", "644"), 8))
 
 

@@ -225,7 +225,7 @@ def test_a_diff_is_read_as_it_was_meant(row: Row, tmp_path_factory: pytest.TempP
     assert [argv[0] for argv in sandbox.ran] == ["git"]
 
 
-REFUSED = [
+REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "a sign that the encoding lacks",
         {"f.txt": b"caf\xe9\nx\n"},

@@ -11,11 +11,28 @@ from typing import Any
 
 import pytest
 
-from micro_agent.coding.patches import PatchError, apply, writing
+from micro_agent.coding.patches import PatchError, apply
 from tests.coding.patching import CHANGE, CHANGED, LINES, everything, files_of, repository
 from tests.each import each
 
 TOP = Path(__file__).parents[2]
+DONE = "--- /dev/null\n+++ b/done\n@@ -0,0 +1 @@\n+x\n"
+DYING = """
+import os, sys
+from pathlib import Path
+from micro_agent.coding.patches import apply
+
+rename, made = os.rename, []
+
+def dying(*args, **options):
+    made.append(args)
+    if len(made) == 3:
+        os._exit(9)
+    rename(*args, **options)
+
+os.rename = dying
+apply(sys.argv[1], sys.stdin.read(), state=Path(sys.argv[2]))
+"""
 MORE = CHANGE + "--- /dev/null\n+++ b/new/deep/x.py\n@@ -0,0 +1 @@\n+X = 1\n"
 
 
@@ -23,11 +40,9 @@ MORE = CHANGE + "--- /dev/null\n+++ b/new/deep/x.py\n@@ -0,0 +1 @@\n+X = 1\n"
 def test_a_process_that_dies_anywhere_leaves_all_or_nothing(act: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.coding.patch_deaths", str(tmp_path), act]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    deaths, lives = (
-        [line for line in lines if isinstance(line, str)],
-        [line for line in lines if isinstance(line, list)],
-    )
+    lines: list[Any] = [json.loads(line) for line in done.stdout.splitlines()]
+    deaths: list[str] = [line for line in lines if isinstance(line, str)]
+    lives: list[tuple[bool, bool, str, list[str], str]] = [line for line in lines if not isinstance(line, str)]
     assert len(lives) == len(deaths) + 1 > 15
     assert {"rename", "replace", "unlink", "fsync"} <= set(deaths)
     done_status, other = ("undone", "applied") if act == "undo" else ("applied", "approved")
@@ -141,11 +156,11 @@ def test_a_file_that_changes_before_it_is_replaced_stays(root: Path, monkeypatch
 def test_what_somebody_changed_after_a_death_is_left_alone_and_told(
     root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(writing, "_recover", lambda *_: None)  # as if the process were gone
-        failing(patched, "rename", 3, errno.EIO)
-        with pytest.raises(PatchError):
-            apply(root, MORE + "--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+y\n")
+    diff = MORE + "--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+y\n"
+    assert apply(root, DONE).files == ("done",)
+    (state,) = (root.parent / "state" / "repos").iterdir()
+    died = subprocess.run([sys.executable, "-c", DYING, root, str(state)], cwd=TOP, input=diff, text=True, check=False)
+    assert died.returncode == 9
     assert (root / "f.txt").read_text() == CHANGED
     (root / "f.txt").write_text("somebody else\n")
     (root / "new" / "mine").touch()
@@ -153,7 +168,7 @@ def test_what_somebody_changed_after_a_death_is_left_alone_and_told(
     with caplog.at_level(logging.WARNING, "micro_agent"), pytest.raises(PatchError):
         apply(root, CHANGE)
     assert "'f.txt' stays as it is after a patch that was not finished: " in caplog.text
-    assert sorted(files_of(root)) == ["f.txt", "new/mine"]
+    assert sorted(files_of(root)) == ["done", "f.txt", "new/mine"]
     assert (root / "f.txt").read_text() == "somebody else\n"
     assert not (root / "new" / "deep").exists()
     (root / "f.txt").write_text(LINES)

@@ -16,7 +16,10 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes the kills land on a chosen system call"),
 ]
 
-MORE = CHANGE + "--- /dev/null\n+++ b/new/deep/x.py\n@@ -0,0 +1 @@\n+X = 1\n--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+MORE = (
+    CHANGE
+    + "--- /dev/null\n+++ b/new/deep/x.py\n@@ -0,0 +1 @@\n+X = 1\n--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+)
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -34,8 +37,8 @@ def test_a_killed_process_leaves_all_or_nothing(syscall: str, tmp_path: Path) ->
         (root / "old").write_text("one\n")
         before = files_of(root)
         inject = f"inject={syscall}:signal=KILL:when={number}"
-        command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={syscall}", "-e", inject, sys.executable, "-B"]
-        command += ["-c", PROGRAM, str(root), str(folder / "state")]
+        command = f"strace -f -qq -o /dev/null -e trace={syscall} -e {inject}".split()
+        command += [sys.executable, "-B", "-c", PROGRAM, str(root), str(folder / "state")]
         ended = subprocess.run(command, input=MORE, text=True, capture_output=True, check=False)
         apply(root, "--- /dev/null\n+++ b/next\n@@ -0,0 +1 @@\n+x\n", state=folder / "state")
         found = files_of(root)
