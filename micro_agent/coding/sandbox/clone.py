@@ -19,7 +19,7 @@ from typing import Any
 from micro_agent.coding.sandbox import launcher
 from micro_agent.coding.sandbox.contract import BY_SIGNAL, USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
-from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
+from micro_agent.coding.sandbox.stages import beside_others, environment, folder_of, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
 
@@ -49,7 +49,8 @@ class Clone:
             home = new_folder(self.state)
             root = copied(self.root, self.state) if profile == "try" else self.root
             variables = environment(self.root, home=str(home), added=env)
-            return launched(supervised(pipeline, bounds), folder_of(root, cwd), variables, stdin, bounds)[0]
+            argv = supervised(pipeline, beside_others(bounds))
+            return launched(argv, folder_of(root, cwd), variables, stdin, bounds)[0]
 
 
 def launched(

@@ -18,7 +18,7 @@ from micro_agent.coding.sandbox.clone import launched
 from micro_agent.coding.sandbox.closed import Inside, is_laid, outside, policies
 from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
-from micro_agent.coding.sandbox.stages import environment, folder_of, path_outside, supervised
+from micro_agent.coding.sandbox.stages import beside_others, environment, folder_of, path_outside, supervised
 
 IMAGE = "micro-agent-sandbox"
 _ENGINES = ("podman", "docker")
@@ -99,7 +99,7 @@ class Container:
                 del variables["PATH"]  # the image has its own
             for variable, value in variables.items():
                 options += ["--env", f"{variable}={value}"]
-            bash, *inner = supervised(pipeline, bounds, bash="bash", stays=True)
+            bash, *inner = supervised(pipeline, beside_others(bounds), bash="bash", stays=True)
             argv = [*command, "run", *(["--interactive"] if stdin else []), *options, "--entrypoint", bash]
             ended = "{{.State.Status}} {{.State.ExitCode}}"
             ending = [*command, "kill", "--signal", "KILL", name]
@@ -153,7 +153,8 @@ def _options(command: str, bounds: Bounds) -> list[str]:
     options += ["--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={bounds.disk},mode=1777"]
     options += ["--user", f"{os.getuid()}:{os.getgid()}", "--shm-size", str(bounds.disk)]
     options += ["--pids-limit", str(bounds.processes), "--memory", str(bounds.memory)]
-    options += ["--ulimit", "nofile=1024:1024", "--ulimit", f"nproc={bounds.processes}:{bounds.processes}"]
+    most = beside_others(bounds).processes
+    options += ["--ulimit", "nofile=1024:1024", "--ulimit", f"nproc={most}:{most}"]
     if os.getuid() and Path(command).name.startswith("podman"):
         options += ["--userns", "keep-id"]  # the user is the same inside
     return options

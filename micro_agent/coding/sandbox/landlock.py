@@ -19,7 +19,7 @@ from micro_agent.coding.sandbox.closed import Inside, outside, policies
 from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
 from micro_agent.coding.sandbox.seccomp import program
-from micro_agent.coding.sandbox.stages import environment, folder_of, supervised
+from micro_agent.coding.sandbox.stages import beside_others, environment, folder_of, supervised
 
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
 _READ = _READ_FILE | _READ_FOLDER
@@ -78,7 +78,7 @@ class Landlock:
             variables = environment(self.root, home=str(home), added=env)
             rules: dict[str, Any] = {"handled": _HANDLED, "allowed": allowed}
             refused = program(internet=False)
-            folder, argv = folder_of(root, cwd), supervised(pipeline, bounds)
+            folder, argv = folder_of(root, cwd), supervised(pipeline, beside_others(bounds))
             return launched(argv, folder, variables, stdin, bounds, rules=rules, refused=refused)[0]
 
     def _allowed(self, profile: Profile) -> list[tuple[int, str]]:

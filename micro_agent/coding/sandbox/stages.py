@@ -6,6 +6,7 @@ The programs and their arguments are arguments of the script and never part of i
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from micro_agent.coding.sandbox.contract import Bounds, Stage
@@ -52,20 +53,22 @@ def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/b
         "-t": math.ceil(bounds.timeout_s) * (os.cpu_count() or 1) + 10,
         "-u": bounds.processes,
     }
-    argv = [
-        bash,
-        "--noprofile",
-        "--norc",
-        "-p",
-        "-c",
-        _SCRIPT + (_WITHIN if stays else _INSTEAD),
-        "sandbox",
-        str(len(limits)),
-    ]
+    script = _SCRIPT + (_WITHIN if stays else _INSTEAD)
+    argv = [bash, "--noprofile", "--norc", "-p", "-c", script, "sandbox", str(len(limits))]
     argv += [f"{option}={value}" for option, value in limits.items()]
     for stage in pipeline:
         argv += [str(len(stage.argv)), stage.stderr, *stage.argv]
     return argv
+
+
+def beside_others(bounds: Bounds) -> Bounds:
+    """The same where the system counts all processes of a user together, as it does outside of a user namespace.
+
+    The fourth field of ``/proc/loadavg`` has the processes and threads of all users; whoever watches looks closer.
+    """
+    with open("/proc/loadavg", encoding="ascii") as file:
+        others = int(file.read().split()[3].partition("/")[2])
+    return replace(bounds, processes=bounds.processes + others)
 
 
 def environment(root: Path, *, home: str, added: Mapping[str, str] | None) -> dict[str, str]:
