@@ -45,16 +45,17 @@ def tools(place: Workplace) -> list[Tool]:
         return {"files": shown, "total": len(found), "truncated": truncated}
 
     @tool(read_only=True)
-    def read_file(path: str, start_line: int = 1, end_line: int | None = None) -> dict[str, Any]:
+    def read_file(path: str, start_line: int = 1, end_line: int = _LINES_READ) -> dict[str, Any]:
         """Read lines of a file. Each is shown as NUMBER: TEXT. A long part is cut; `next` says where to go on.
 
         Args:
             path: From the root of the repository.
             start_line: The first, from 1.
-            end_line: The last; 200 lines are read without it.
+            end_line: The last; without it, 200 lines are read.
         """
         name, lines, about = _lines_of(place, path)
-        end = start_line + _LINES_READ - 1 if end_line is None else end_line
+        is_given = end_line != _LINES_READ or start_line <= _LINES_READ
+        end = end_line if is_given else start_line + _LINES_READ - 1
         _check_range(name, start_line, end, len(lines))
         wanted = range(start_line, min(end, len(lines)) + 1)
         shown = _shown(lines, wanted)

@@ -139,6 +139,11 @@ def test_a_long_file_is_read_in_parts(tmp_path: Path) -> None:
     assert seen == [f"{number}: {number}" for number in range(1, 401)]
 
 
+def test_a_start_behind_the_usual_end(tmp_path: Path) -> None:
+    found = read(tmp_path / "root", "a\n" * 400, start_line=260)
+    assert (found["start_line"], found["end_line"], found["truncated"]) == (260, 400, False)
+
+
 def test_long_lines_are_cut(tmp_path: Path) -> None:
     found = read(tmp_path / "root", "a" * 9000 + "\nb\n")
     assert (found["end_line"], len(found["lines"][0]), found["truncated"]) == (2, 503, True)
@@ -148,9 +153,17 @@ def test_long_lines_are_cut(tmp_path: Path) -> None:
 
 @each(
     ("start", "end", "first", "last"),
-    [(0, 5, 1, 150), (-3, 5, 1, 150), (5, 4, 5, 154), (1, 1001, 1, 150), (301, None, 151, 300), (900, 10, 151, 300)],
+    [
+        (0, 5, 1, 150),
+        (-3, 5, 1, 150),
+        (5, 4, 5, 154),
+        (1, 1001, 1, 150),
+        (301, 200, 151, 300),
+        (900, 10, 151, 300),
+        (180, 170, 180, 300),
+    ],
 )
-def test_a_range_that_is_none(start: int, end: int | None, first: int, last: int, tmp_path: Path) -> None:
+def test_a_range_that_is_none(start: int, end: int, first: int, last: int, tmp_path: Path) -> None:
     root = make(tmp_path / "root", {"a.txt": "a\n" * 300}, commit=False)
     tool = tools_of(workplace(root))["read_file"]
     hint = fails(tool, "INVALID_LINE_RANGE", path="a.txt", start_line=start, end_line=end)["recovery_suggestion"]
