@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     |(?P<errors>(?<![^ ])2>(?:&1|[ ]*/dev/null)(?=[ ;|]|&&|$))
     |(?P<plain>(?:[A-Za-z0-9_%+:,./^=-]|@(?:\{[A-Za-z0-9-]+\})?|(?<![ ;|&=:])[~\#]|!)+)
     |(?P<wide>[^\x00-\x7f]+)
+    |(?P<pattern>[*?]+)
     |\\(?P<escaped>[^\x00-\x1f\x7f])
     |'(?P<single>[^'\x00-\x1f\x7f]*)'
     |"(?P<double>(?:[^"\\$`\x00-\x1f\x7f]|\\[^\x00-\x1f\x7f]|\$(?=[" |)]))*)"
@@ -52,6 +53,7 @@ _RESERVED = frozenset(
         "if", "in", "select", "then", "time", "until", "while",
     ]
 )  # fmt: skip
+_OPTION = re.compile(r"--[a-z][a-z-]*=")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -135,6 +137,10 @@ class _Reader:
         if kind == "plain":
             if first and text[0] in "~#":
                 self._refuse("~ and # begin something else than a word")
+        elif kind == "pattern":
+            # bash leaves `--include=*.py` alone too, unless a file has the name of the option
+            if not _OPTION.match("".join(word)):
+                self._refuse(f"{text!a} is a pattern")
         elif kind == "wide":
             for sign in text:
                 if not (sign.isalnum() or unicodedata.category(sign)[0] == "M") or _folded(sign) != sign:
