@@ -276,3 +276,18 @@ def test_how_old_a_question_is_stands_in_one_unit(command: "Command", monkeypatc
     assert [told(seconds) for seconds in (0, 59, 60, 3599, 3600, 86399, 86400, 10**6)] == [
         "0 s", "59 s", "1 min", "59 min", "1 h", "23 h", "1 d", "11 d",
     ]  # fmt: skip
+
+
+def test_a_secret_in_a_preview_is_masked_wherever_it_is_shown(cli: "Cli") -> None:
+    secret = "sk-canary-0123456789"
+    with ModelServer([call("change", {"path": "a", "text": secret}), text("Done.")]) as server:
+        env = tools(cli, SOME_API_KEY=secret)
+        paused = cli(*asking(server), env=env)
+        shown = cli("approvals", "show", "last", env=env)
+        assert "| +[env:SOME_API_KEY]\n" in paused.err
+        assert "| +[env:SOME_API_KEY]\n" in shown.out
+        said = [paused.err, shown.out, cli("approvals", "show", "last", "--json", env=env).out]
+        said += [cli("approve", "last", env=env).err, cli("resume", "--last", env=env).err]
+    assert changed(cli) == ["a"]
+    assert [text for text in said if secret in text] == []
+    assert not any(secret.encode() in path.read_bytes() for path in cli.directory.rglob("*.jsonl"))

@@ -9,7 +9,7 @@ import pytest
 from micro_agent import MicroAgent, Run, Tool
 from micro_agent.effects import Approval, Question
 from micro_agent.errors import AlreadyDecided, ConfigurationError
-from micro_agent.replay import describe, verify
+from micro_agent.replay import describe, fork, verify
 from micro_agent.rules import BeforeTool, Event, Verdict, Violation
 from micro_agent.run import EDITED
 from micro_agent.testing import ScriptedLM, call, decision, final, text
@@ -256,3 +256,14 @@ def test_edited_arguments_are_an_object_and_approved(decision: Any, args: Any, s
     with pytest.raises(ConfigurationError, match="edited arguments are a JSON object, and go with an approval alone"):
         store.decide(run.id, decision, args=args)
     assert store.open_runs()[0].decision is None
+
+
+def test_a_fork_behind_an_edit_asks_about_the_edited_call(store: TraceStore) -> None:
+    confirm, _ = person(Approval("approve", args={"path": "b"}), Approval("approve"))
+    run = Desk(confirm, store).agent.ask("Delete a, once.")
+    desk = Desk("pause", store, script=[text("Done.")])
+    forked = fork(store.load(run.id), 1, desk.agent)
+    assert forked.confirmation is not None
+    assert (forked.confirmation["args"], forked.confirmation["edited"]) == ({"path": "b"}, {"path": "a", "times": 1})
+    assert desk.agent.resume(forked.id, Approval("approve")).status == "completed"
+    assert desk.done == [{"path": "b"}]
