@@ -213,6 +213,12 @@ APPLIED: list[Row] = [
         OLD + NEW + "@@ -4,5 +4,5 @@\n four\n-five\n+5\n",
         {"f.txt": CHANGED},
     ),
+    (
+        "an indented diff, then prose that is not",
+        {"f.txt": LINES},
+        "So:\n\n" + "".join(f"    {line}\n" for line in CHANGE.splitlines()) + "That is all.\n",
+        {"f.txt": CHANGED},
+    ),
     ("a second fence", {"f.txt": LINES}, f"```diff\n{CHANGE}```\nSo:\n```\nx\n```\n", {"f.txt": CHANGED}),
     ("a blank line behind a new file", {}, MAKE.replace("+1 ", "+1,9 ") + "\n", {"g.txt": "g\n"}),
     ("a mark at the beginning", {"f.txt": LINES}, CHANGE.replace("@@\n", "@@\n\\ No newline\n"), {"f.txt": CHANGED}),

@@ -238,7 +238,7 @@ def _undecorated(name: str) -> str:
     if len(name) > _LONGEST_DECORATED:
         return name
     name = _TIME.sub("", name).strip()
-    while len(name) > 2 and name[0] == name[-1] and name[0] in _DECORATIONS:  # noqa: PLR2004 something stays within
+    while len(name) > 2 and name[0] == name[-1] and name[0] in _DECORATIONS:
         name = name[1:-1]
     return name
 
