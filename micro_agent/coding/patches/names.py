@@ -20,7 +20,8 @@ _NULL = "/dev/null"
 _OCTAL = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _TIME = re.compile(r"\s+\(?\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\s+\((?:original|modified|old|new|before|after|updated)\)\s*")
-_DECORATION = re.compile(r"([`'\"*]+)(.+?)\1")
+_DECORATIONS = "`'\"*"
+_LONGEST_DECORATED = 1_000
 _EXPANDED = re.compile(r"~[^/]*/|\$\{?\w+\}?/|%\w+%/")
 _MOST_LOOKED_AT = 50_000
 _LONGEST = 20_000
@@ -169,7 +170,9 @@ def _read(name: str) -> str:
             raise refused("a file name is not UTF-8") from None
     else:
         name = name.partition("\t")[0]
-    if bad := next((sign for sign in name if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None):
+    if bad := next(
+        (sign for sign in name.replace("\t", "") if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None
+    ):
         raise refused(f"a file name holds {bad!a}, which no name needs")
     return name if name.strip() else ""
 
@@ -232,9 +235,12 @@ def _made(root: Path, section: Section, new: str, repaired: list[str]) -> Target
 
 def _undecorated(name: str) -> str:
     """A name without quotes, backticks, a time or a remark around it."""
+    if len(name) > _LONGEST_DECORATED:
+        return name
     name = _TIME.sub("", name).strip()
-    found = _DECORATION.fullmatch(name)
-    return found[2] if found else name
+    while len(name) > 2 and name[0] == name[-1] and name[0] in _DECORATIONS:
+        name = name[1:-1]
+    return name
 
 
 def _existing(root: Path, section: Section, old: str, new: str) -> tuple[str, tuple[str, ...]]:

@@ -51,7 +51,7 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         lines.pop()
     else:
         said.append("last newline")
-    sections, around = sections_of(lines)
+    sections, around = sections_of(lines, ends="last newline" not in said)
     if not sections:
         raise invalid(
             "there is no diff in it: send `--- a/PATH`, `+++ b/PATH`, `@@ -LINE,COUNT +LINE,COUNT @@` and lines"
@@ -65,8 +65,9 @@ def _plan(root: Path, text: str, repaired: Sequence[str]) -> Plan:
         check_normal(text, one, section)
         texts.append(text)
         data.append(text.encode(one.before.encoding if one.target.old else "utf-8"))
-    if all(one.target.kind == "edited" and one.before == one.after for one in edited):
-        raise misfit("the diff changes nothing: each line that it removes is added again", edited[0].target.new)
+    for one in edited:
+        if one.target.kind == "edited" and one.before == one.after:
+            raise misfit(f"the diff changes nothing in {one.target.new}: add or remove a line there", one.target.new)
     files = tuple(one.target.new or one.target.old or "" for one in edited)
     said += around + [f"{name} ({files[at]})" for at, one in enumerate(edited) for name in one.repaired]
     changes = tuple(change for one in edited for change in one.changes)

@@ -23,7 +23,7 @@ _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to|similarity index"
     r"|dissimilarity index|index) (.*)"
 )
-_OTHER_FORMATS = re.compile(r"\*\*\* (?:Begin|Update|Add|Delete) |\*{15}$|@@@|diff --(?:cc|combined) |<{7} ")
+_OTHER_FORMATS = re.compile(r"\*\*\* (?:Update|Add|Delete) File|\*{15}$|@@@|diff --(?:cc|combined) |<{7} ")
 _BINARY = re.compile(r"GIT binary patch$|Binary files .* differ$")
 
 
@@ -75,15 +75,21 @@ def _is_header(line: str) -> bool:
     return line.startswith("@@") or bool(_ONE_AT.match(line))
 
 
-def sections_of(lines: list[str]) -> tuple[list[Section], list[str]]:
+def sections_of(lines: list[str], *, ends: bool = True) -> tuple[list[Section], list[str]]:
     """The parts of a diff, and which of `prose` and `fences` stands around them.
 
+    Args:
+        lines: The lines of the text.
+        ends: Whether the last one ends with a newline.
+
     Raises:
-        PatchError: It is no unified diff, is of something binary, or is too large.
+        PatchError: It is no unified diff, is of something binary, is too large, or is cut off.
     """
     taken = _Taking(lines)
     while taken.at < len(lines):
         taken.step()
+    if taken.sections and taken.sections[-1].hunks:
+        _check_end(lines, taken.sections[-1].hunks[-1], ends=ends)
     if len(taken.sections) > MOST_FILES:
         raise refused(f"the diff changes {len(taken.sections)} files; {MOST_FILES} are the most")
     if sum(len(section.hunks) for section in taken.sections) > MOST_HUNKS:
@@ -222,6 +228,8 @@ class _Taking:
                 self.around.append("fences")
             if self._is_behind_end and not fence[2] and self._has_edits_before():
                 raise invalid("a bare fence stands within the diff: put a blank before each line that stays as it is")
+        elif stripped == "*** Begin Patch":
+            self._closers.append("*** End Patch")
         elif found := _HEREDOC.search(line):
             self._closers.append(found[2])
         elif found := _TAG.fullmatch(line):
@@ -235,6 +243,18 @@ class _Taking:
                 return True
             at -= 1
         return False
+
+
+def _check_end(lines: list[str], hunk: Hunk, *, ends: bool) -> None:
+    """The last hunk is no beginning of one: what its counts say and it lacks can be lines that stay, and no more."""
+    if hunk.at + len(hunk.lines) < len(lines) or not hunk.lines or hunk.old is None or hunk.new is None:
+        return
+    old = hunk.old[1] - sum(not line.startswith(("+", "\\")) for line in hunk.lines)
+    new = hunk.new[1] - sum(not line.startswith(("-", "\\")) for line in hunk.lines)
+    is_short = (old > 0 or new > 0) and (old != new or not ends)
+    if is_short and hunk.lines[-1].startswith(("+", "-")) and min(old, new) >= 0:
+        raise refused(f"the diff is cut off: the counts of its last hunk say {max(old, 0)} old and {max(new, 0)} new "
+                      "lines more; send it whole")  # fmt: skip
 
 
 def _number(digits: str) -> int:
