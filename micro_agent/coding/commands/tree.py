@@ -37,7 +37,7 @@ def parser() -> Any:
         import tree_sitter
         import tree_sitter_bash
     except ImportError as error:
-        raise ConfigurationError("commands are judged with tree-sitter: pip install 'micro-agent[coding]'") from error
+        raise ConfigurationError("commands are judged with tree-sitter: pip install '.[coding]'") from error
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
