@@ -192,10 +192,8 @@ def _write_beside(directory: int, name: str, change: Change) -> None:
         while rest:
             rest = rest[file.write(rest) :]
         if change.was is not None:
-            own = os.fstat(descriptor)
-            if (own.st_uid, own.st_gid) != (change.was.st_uid, change.was.st_gid):
-                with suppress(PermissionError):  # only the superuser gives files away
-                    os.fchown(descriptor, change.was.st_uid, change.was.st_gid)
+            with suppress(PermissionError):  # only the superuser gives files away
+                os.fchown(descriptor, change.was.st_uid, change.was.st_gid)
             os.fchmod(descriptor, mode)
         os.fsync(descriptor)
 
