@@ -71,9 +71,9 @@ class MicroAgent(Program):
         self.signature, known = AgentSignature.of(signature), toolset(tools)
         wanted = given.finish(finish, settings, typed=self.signature.is_typed)
         outputs = self.signature.outputs(wanted, known)
-        shots = given_demos(demos, settings, typed=outputs.submit is not None)
+        shots = given_demos(demos, settings, typed=outputs.submit is not None, tools=known)
         self._setup = Setup(
-            known, given.mode(mode), given.rules(rules), given.limits(limits) or Limits(), given.traces(traces),
+            known, given.mode(mode), given.rules(rules), given.limits(limits) or Limits(), given.traces(traces, known),
             given.confirm(confirm), settings, shots, "\n\n".join(filter(None, (self.signature.task, system))) or None,
             wanted, outputs, given.count("samples", samples, settings), given.count("resamples", resamples, settings),
         )  # fmt: skip

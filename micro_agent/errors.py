@@ -36,5 +36,9 @@ class NotWaiting(MicroAgentError):
     """The run has no open question that could be decided."""
 
 
+class ApprovalExpired(NotWaiting):
+    """The question is too old to be decided: the run asks it anew when it is resumed."""
+
+
 class AlreadyDecided(MicroAgentError):
     """Somebody else decided this question first."""

@@ -11,11 +11,19 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from micro_agent.errors import AlreadyDecided, ConfigurationError, NotWaiting, RunNotFound, StorageError
+from micro_agent.errors import (
+    AlreadyDecided,
+    ApprovalExpired,
+    ConfigurationError,
+    NotWaiting,
+    RunNotFound,
+    StorageError,
+)
 from micro_agent.files.jsonl import private_folder, storage_error
 from micro_agent.files.masking import Mask, mask_of
 from micro_agent.run import Run, Status
 from micro_agent.run.chain import earlier_of
+from micro_agent.run.questions import expired
 from micro_agent.storage.decisions import (
     Choice,
     create_decision,
@@ -173,20 +181,23 @@ class TraceStore:
         return [run for run in found if run is not None]
 
     def decide(
-        self, run_id: str, decision: Choice, *, feedback: str | None = None, question: str | None = None
-    ) -> dict[str, Any]:
+        self, run_id: str, decision: Choice, *, feedback: str | None = None, question: str | None = None,
+        args: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """Decide the open question of a run, from any process, also while another one holds the run and waits.
 
         Returns the question that was decided. ``question`` is the ``sha256`` of the one that was seen, and no other is
-        decided.
+        decided. An approval with ``args`` is one of the call with these arguments: the run validates them when it goes
+        on, and asks about them in turn.
 
         Raises:
             RunNotFound: there is no such run.
             NotWaiting: it has no open question, or another one than ``question``.
+            ApprovalExpired: the question has expired.
             AlreadyDecided: somebody was first.
         """
         path, mask = self._journal(run_id), self.mask()
-        made = decision_of(decision, feedback)
+        made = decision_of(decision, feedback, args)
         try:
             pending = read_journal(path, mask=mask).pending
         except FileNotFoundError:
@@ -199,6 +210,9 @@ class TraceStore:
             raise NotWaiting(f"run {run_id} asks something else by now: look at what it asks, then decide")
         if pending.decision is not None:
             raise AlreadyDecided(f"run {run_id} has its decision already: {pending.decision.decision}")
+        if expired(pending.confirmation):
+            since = pending.confirmation["expires"]
+            raise ApprovalExpired(f"the question of run {run_id} expired at {since}: resume the run, and it asks anew")
         digest = question_digest(pending.settled, pending.confirmation)
         create_decision(decision_path(path.parent, run_id, digest), digest, made, mask)
         return pending.confirmation

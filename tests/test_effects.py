@@ -49,4 +49,7 @@ def test_what_the_model_is_told_of_a_refused_call() -> None:
     assert told.observation["feedback"] == "Ask Ann first."
     nobody = refusal(Approval("never"))
     assert (nobody.error, nobody.observation["error"]) == ("APPROVAL_REQUIRED", "APPROVAL_REQUIRED")
-    assert "feedback" not in nobody.observation
+    assert nobody.observation == {
+        "error": "APPROVAL_REQUIRED", "blocked": {"approval_required": True}, "approval": {"kind": "tool"},
+        "message": "Nobody is there to confirm this call. Do something else, or answer.", "feedback": None,
+    }  # fmt: skip

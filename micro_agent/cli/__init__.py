@@ -6,7 +6,22 @@ from io import TextIOWrapper
 
 import typer
 
-from micro_agent.cli import ask, chat, decide, doctor, eval, optimize, replay, resume, serve, tools, traces
+from micro_agent.cli import (
+    approvals,
+    ask,
+    chat,
+    decide,
+    doctor,
+    eval,
+    optimize,
+    patches,
+    replay,
+    resume,
+    serve,
+    tools,
+    traces,
+    undo,
+)
 from micro_agent.cli.messages import log_from, mask_the_rest, say
 
 app = typer.Typer(
@@ -25,6 +40,9 @@ app.command("replay")(replay.replay)
 app.command("resume")(resume.resume)
 app.command("approve")(decide.approve)
 app.command("reject")(decide.reject)
+app.add_typer(approvals.app, name="approvals")
+app.add_typer(patches.app, name="patches")
+app.command("undo")(undo.undo)
 app.add_typer(traces.app, name="traces")
 app.add_typer(eval.app, name="eval")
 app.command("optimize", epilog=optimize.ENVIRONMENT)(optimize.optimize)

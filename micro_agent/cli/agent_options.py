@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from micro_agent.cli.options import (
     TINY_TOOLS,
+    Again,
     AskedMode,
     BaseUrl,
     Confirmations,
@@ -30,32 +31,32 @@ from micro_agent.cli.options import (
     Tools,
     TracesDir,
     UseToolCalls,
+    again_with,
     check_think,
     mode_for,
     option,
     rules_of,
     settings,
     store_of,
-    tool_options,
     tools_of,
 )
+from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
-    from micro_agent.models.settings import Settings
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An agent and what it was made of; ``again`` is what to type behind a command for the same tools."""
+    """An agent and what it was made of; ``again`` is what to type behind a command about a run of its."""
 
     agent: "MicroAgent"
     store: "TraceStore"
     tools: "list[Tool]"
     lm: Any
-    again: str
+    again: Again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,9 @@ class AgentOptions:
     """What is said on the command line about an agent. `taking` makes options of the fields."""
 
     utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="Make the clock tool answer in UTC.")] = False
+    toolset: Toolset = None
+    repo: Repo = None
+    sandbox: SandboxKind = None
     system: System = None
     tools: Tools = None
     no_builtin_tools: NoBuiltinTools = False
@@ -92,27 +96,31 @@ class AgentOptions:
         limits = Limits(
             max_steps=self.max_steps, max_time=self.max_time, max_cost=self.max_cost, max_bytes=self.max_bytes
         )
+        repository = repository_of(self.toolset, self.repo, self.sandbox)
         found = settings(
             tools=self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools,
             max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
-            samples=self.samples,
+            samples=self.samples, repository=repository,
         )  # fmt: skip
-        offered = _tools(found, utc=self.utc)
+        store = store_of(found, self.traces_dir, repository)
+        offered = _with_clock(tools_of(found, repository, store), utc=self.utc)
         from micro_agent import MicroAgent, configure_lm
         from micro_agent.cli.prompt import confirmer
 
-        store = store_of(found, self.traces_dir)
         confirm = confirmer(self.approve.value if self.approve else None)
         lm = configure_lm(self.provider, self.model, self.base_url, settings=found, fallback=self.fallback)
         check_think(self.think, lm)
         agent = MicroAgent(
             tools=offered, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), rules=rules_of(found),
-            limits=limits, traces=store, settings=found, confirm=confirm, demos=self.demos, system=self.system,
-            signature=signature,
+            limits=limits, traces=store, settings=found, confirm=confirm, demos=self.demos,
+            system=self.system or (repository and repository.system), signature=signature,
         )  # fmt: skip
         own = [TINY_TOOLS] if found.tools_modules == (TINY_TOOLS,) else None
-        again = tool_options(
-            self.tools or own, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools
+        again = again_with(
+            repository,
+            self.tools or own,
+            no_builtin_tools=self.no_builtin_tools,
+            no_required_tools=self.no_required_tools,
         )
         return Made(agent, store, offered, lm, again)
 
@@ -138,10 +146,9 @@ def taking(command: Callable[..., None]) -> Callable[..., None]:
     return taken
 
 
-def _tools(found: "Settings", *, utc: bool) -> "list[Tool]":
+def _with_clock(tools: "dict[str, Tool]", *, utc: bool) -> "list[Tool]":
     from dataclasses import replace
 
-    tools = tools_of(found)
     if utc and (clock := tools.get("now")):
         tools["now"] = replace(clock, handler=lambda timezone="utc": clock.handler(timezone="utc"))
     return list(tools.values())

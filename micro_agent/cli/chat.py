@@ -175,8 +175,7 @@ class Talk:
                 run = interrupted.run
         if not self.terminal and run.answer is not None:
             print_text(run.answer)
-        for line in outcome.unanswered(run, self.made.again):
-            say(line)
+        outcome.say_unanswered(run, self.made.again)
         self.code = outcome.CODES[run.status]
         if signal.SIGTERM in got:
             raise typer.Exit(128 + signal.SIGTERM)

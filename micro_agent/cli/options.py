@@ -1,5 +1,6 @@
 """What several commands share: options with their environment variables, the settings, the runs on record."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +10,23 @@ import typer
 from micro_agent.cli.messages import log_from
 
 if TYPE_CHECKING:
+    from micro_agent.cli.repository import Repository
     from micro_agent.models.identity import Wanted
     from micro_agent.models.settings import Settings
     from micro_agent.rules import Rule
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What to type behind a command about the same run: ``where`` it is found, and with which ``tools`` it goes on."""
+
+    where: str = ""
+    tools: str = ""
+
+    def __str__(self) -> str:
+        return self.where + self.tools
 
 
 class Mode(StrEnum):
@@ -62,7 +75,7 @@ TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help=
 Json = Annotated[bool, option("--json", env="MICRO_AGENT_JSON", help="Print JSON.")]
 Confirmations = Annotated[
     Approve | None,
-    option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask, pause, never or all [ask on a terminal, else pause]."),
+    option(metavar="HOW", env="MICRO_AGENT_APPROVE", help="ask [terminal], pause [else], never or all."),
 ]
 Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm, tiny or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="Model name.")]
@@ -93,7 +106,7 @@ MaxTokens = Annotated[
 ]
 Samples = Annotated[
     int | None,
-    option("--samples", metavar="K", env="SAMPLES", help="Ask for K replies each time, take the best [1].", min=1,
+    option("--samples", metavar="K", env="SAMPLES", help="Take the best of K replies [1].", min=1,
            max=20, callback=_typed),
 ]  # fmt: skip
 Think = Annotated[
@@ -101,9 +114,7 @@ Think = Annotated[
     option("--think/--no-think", env="OLLAMA_THINK", help="Turn thinking on or off (Ollama).", callback=_typed),
 ]
 
-AskedMode = Annotated[
-    Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (tool calls) or json (JSON decisions).")
-]
+AskedMode = Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (calls) or json.")]
 UseToolCalls = Annotated[
     bool | None,
     option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="The same as --mode native or json."),
@@ -137,33 +148,41 @@ TINY_TOOLS = "micro_agent.models.tiny.toolset"
 def settings(
     *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False,
     max_tokens: int | None = None, think: bool | None = None, finish: Finish | None = None, provider: str | None = None,
-    samples: int | None = None,
+    samples: int | None = None, repository: "Repository | None" = None,
 ) -> "Settings":  # fmt: skip
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
 
-    Options that are given go before them. Where the tiny model is asked and no tools are named, they are its own.
+    Options that are given go before them. Where the tiny model is asked and no tools are named, they are its own. In a
+    repository that a model works in, no ``.env`` is read, and there are no built-in tools.
 
     Raises:
         ConfigurationError: One of them holds what it must not.
     """
     from micro_agent.models.settings import load_settings
 
-    found = load_settings(env_file=".env")
+    found = load_settings(env_file=repository.env_file() if repository else ".env")
     log_from(found.micro_agent_log)
     asked = (provider or found.llm_provider or "").strip().lower()
-    own = (TINY_TOOLS,) if asked == "tiny" and not found.tools_modules else None
+    own = (TINY_TOOLS,) if asked == "tiny" and not found.tools_modules and repository is None else None
     given = {
-        "tools_modules": tuple(tools or ()) or own, "micro_agent_no_builtin_tools": no_builtin_tools or None,
-        "micro_agent_no_required_tools": no_required_tools or None, "max_tokens": max_tokens, "ollama_think": think,
+        "tools_modules": tuple(tools or ()) or own, "max_tokens": max_tokens, "ollama_think": think,
+        "micro_agent_no_builtin_tools": no_builtin_tools or repository is not None or None,
+        "micro_agent_no_required_tools": no_required_tools or repository is not None or None,
         "micro_agent_finish": finish and finish.value, "samples": samples,
     }  # fmt: skip
     return found.having(**{name: value for name, value in given.items() if value is not None})
 
 
-def store_of(found: "Settings", traces_dir: Path | None) -> "TraceStore":
-    """The runs on record, in the folder that an option names or in that of the settings."""
+def store_of(found: "Settings", traces_dir: Path | None, repository: "Repository | None" = None) -> "TraceStore":
+    """The runs on record, in the folder that an option names or in that of the settings; those of a repository alone.
+
+    Raises:
+        ConfigurationError: The folder is inside the repository.
+    """
     from micro_agent.traces import TraceStore
 
+    if repository is not None:
+        return repository.store(found, traces_dir)
     return TraceStore(traces_dir or found.traces_dir, state_dir=found.micro_agent_state_dir)
 
 
@@ -192,8 +211,12 @@ def check_think(think: bool | None, lm: Any) -> None:
         raise ConfigurationError(f"--think and --no-think go with Ollama; the provider is {provider}")
 
 
-def tools_of(found: "Settings") -> "dict[str, Tool]":
+def tools_of(
+    found: "Settings", repository: "Repository | None" = None, store: "TraceStore | None" = None
+) -> "dict[str, Tool]":
     """The tools by name: built in, of the files and modules that the settings name, of plugins.
+
+    Those for a repository stand in the place of the built-in ones; its runs are in the ``store``.
 
     Raises:
         ToolDefinitionError: One that is named cannot be loaded.
@@ -204,18 +227,23 @@ def tools_of(found: "Settings") -> "dict[str, Tool]":
 
     if file := found.file_of("tools_modules"):
         once(f"TOOLS_MODULES in {file} names code that is loaded: {', '.join(found.tools_modules)}")
+    if repository is not None:
+        return repository.tools(found, store or repository.store(found, None))
     if found.tools_modules:
         importable(Path.cwd())
     return load_tools(modules=found.tools_modules, builtin=not found.micro_agent_no_builtin_tools)
 
 
-def tool_options(tools: list[str] | None, *, no_builtin_tools: bool, no_required_tools: bool) -> str:
-    """What to type behind a command so that it has the same tools as this one."""
+def again_with(
+    repository: "Repository | None", tools: list[str] | None, *, no_builtin_tools: bool, no_required_tools: bool
+) -> Again:
+    """What to type behind a command so that it is about the same run, and has the same tools as this one."""
     import shlex
 
     named = [f" --tools {shlex.quote(name)}" for name in tools or ()]
     flags = [" --no-builtin-tools" * no_builtin_tools, " --no-required-tools" * no_required_tools]
-    return "".join(named + flags)
+    said = repository.again if repository else Again()
+    return Again(said.where, said.tools + "".join(named + flags))
 
 
 def rules_of(found: "Settings") -> "list[Rule] | None":

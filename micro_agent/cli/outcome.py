@@ -1,14 +1,16 @@
 """How a run that was asked for is reported: the answer on standard output, the rest on standard error, an exit code."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NoReturn
 
 import typer
 
 from micro_agent.cancel import Cancel, RunInterrupted
+from micro_agent.cli.asking import say_question
 from micro_agent.cli.messages import masked, print_json, print_text, say
+from micro_agent.cli.options import Again
 from micro_agent.cli.stopping import stopping
-from micro_agent.replay import asked, step_line
+from micro_agent.replay import step_line
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
 from micro_agent.run.making import says_text
@@ -20,11 +22,12 @@ CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
 
 
 def report(
-    work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False, again: str = ""
-) -> NoReturn:
+    work: Callable[[Cancel], Run], store: TraceStore, *, as_json: bool, streamed: bool = False,
+    again: Again = Again(),  # noqa: B008 it cannot change
+) -> NoReturn:  # fmt: skip
     """Do the work, print what came of it, leave with its exit code. Ctrl-C and SIGTERM end the run, reported, too.
 
-    ``again`` are the options that resuming the run needs.
+    ``again`` are the options that commands about the run need.
     """
     cancel, interrupted = Cancel(), False
     with stopping(cancel.interrupt) as got:
@@ -36,26 +39,22 @@ def report(
             print_json(run)
         elif run.answer is not None and not streamed:
             print_text(run.answer)
-        for line in _aside(run, store, again):
-            say(line)
+        say_unanswered(run, again)
+        say(f"Trace: {store.path(run.id)}")
         raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else CODES[run.status])
 
 
-def _aside(run: Run, store: TraceStore, again: str) -> Iterator[str]:
-    yield from unanswered(run, again)
-    yield f"Trace: {store.path(run.id)}"
-
-
-def unanswered(run: Run, again: str) -> Iterator[str]:
-    """What there is to say of a run that has no answer."""
+def say_unanswered(run: Run, again: Again) -> None:
+    """Say what there is to say of a run that has no answer."""
     if run.status == "confirmation_required" and run.confirmation is not None:
-        yield "Waiting for confirmation:"
-        yield from (f"  {line}" for line in asked(run.confirmation))
-        yield f"Decide:  micro-agent approve {run.id}   or   micro-agent reject {run.id} --feedback TEXT"
-        yield f"Resume:  micro-agent resume {run.id}{again}"
+        say("Waiting for confirmation:")
+        say_question(run.confirmation, before="  ")
+        where = f"{run.id}{again.where}"
+        say(f"Decide:  micro-agent approve {where}   or   micro-agent reject {where} --feedback TEXT")
+        say(f"Resume:  micro-agent resume {run.id}{again}")
     elif run.status != "completed":
         error = run.error or {}
-        yield f"{run.status.capitalize()} ({run.termination_reason}): {error.get('message', '')}".rstrip(": ")
+        say(f"{run.status.capitalize()} ({run.termination_reason}): {error.get('message', '')}".rstrip(": "))
 
 
 def print_step(step: Step) -> None:

@@ -8,11 +8,12 @@ from typing import Literal
 
 import typer
 
+from micro_agent.cli.asking import say_question
+from micro_agent.cli.editing import arguments_of, edited, editor_of
 from micro_agent.cli.messages import is_terminal, say
 from micro_agent.cli.waiting import printing
 from micro_agent.effects import Approval, Question
 from micro_agent.errors import ConfigurationError
-from micro_agent.replay import asked
 from micro_agent.running.session import Confirmation
 
 _LOOK_AGAIN_S = 0.25
@@ -50,13 +51,12 @@ def _ask(question: Question) -> Approval:
 
 
 def _asked(question: Question) -> Approval:
-    say("\n".join(asked(asdict(question))))
+    say_question(asdict(question))
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question is not an answer to it
     while True:
-        typer.echo("Run it? [y]es, [n]o, or no with a reason: ", err=True, nl=False)
+        typer.echo("Run it? [y]es, [n]o, [e]dit, or no with a reason: ", err=True, nl=False)
         answer = _line(question)
         if isinstance(answer, Approval):
-            say(f"\n{answer.word}: decided elsewhere")
             return answer
         if answer is None:
             return Approval("pause")
@@ -64,14 +64,39 @@ def _asked(question: Question) -> Approval:
             return Approval("approve")
         if word in ("n", "no"):
             return Approval("reject")
-        if word:
+        if word in ("e", "edit"):
+            if (edited := _edited(question)) is not None:
+                return edited
+        elif word:
             return Approval("reject", answer.strip())
+
+
+def _edited(question: Question) -> Approval | None:
+    """The call with other arguments; ``None`` where they are the same, or no object, of which is told then."""
+    try:
+        if editor := editor_of():
+            args = edited(editor, question.args)
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        else:
+            typer.echo("The arguments, as a JSON object on one line: ", err=True, nl=False)
+            answer = _line(question)
+            if not isinstance(answer, str):
+                return answer or Approval("pause")
+            args = arguments_of(answer)
+    except ConfigurationError as error:
+        say(str(error))
+        return None
+    if args == question.args:
+        say("Nothing was changed.")
+        return None
+    return Approval("approve", args=args)
 
 
 def _line(question: Question) -> str | Approval | None:
     """A line of the terminal, or a decision from elsewhere; ``None`` when the terminal is closed."""
     while True:
         if (standing := question.elsewhere()) is not None:
+            say(f"\n{standing.word}: decided elsewhere")
             return standing
         if select.select([sys.stdin], [], [], _LOOK_AGAIN_S)[0]:
             return sys.stdin.readline() or None

@@ -2,7 +2,9 @@
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +12,7 @@ import typer
 
 from micro_agent.cli.messages import is_terminal, print_json, print_text
 from micro_agent.cli.options import (
+    Again,
     Confirmations,
     Json,
     Mode,
@@ -17,12 +20,14 @@ from micro_agent.cli.options import (
     NoRequiredTools,
     Tools,
     TracesDir,
+    again_with,
     option,
     rules_of,
     settings,
     store_of,
     tools_of,
 )
+from micro_agent.cli.repository import Repo, repository_of
 from micro_agent.cli.run_ids import trace_of
 from micro_agent.cli.waiting import sign_of_life
 
@@ -30,9 +35,12 @@ if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
     from micro_agent.replay import Verdict
     from micro_agent.run import Run
+    from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
-_ANY = {"context", "paths", "path", "traces_dir", "index", "as_json"}
+    Offered = Callable[[], dict[str, Tool]]
+
+_ANY = {"context", "paths", "path", "repo", "traces_dir", "index", "as_json"}
 _TOOLS = {"tools", "no_builtin_tools", "no_required_tools"}
 _VERIFY = {"verify", "live_tools"} | _TOOLS
 _FORK = {
@@ -80,6 +88,7 @@ def replay(
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
+    repo: Repo = None,
     traces_dir: TracesDir = None,
     stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it arrives.")] = False,
     as_json: Json = False,
@@ -89,11 +98,16 @@ def replay(
     from micro_agent.replay import describe, record_of
 
     _check(context, verify=verify, forks=fork_at is not None)
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
-    store = store_of(found, traces_dir)
-    named = [trace_of(store, name) for name in paths or ()] or ([] if path is None else [path])
+    repository = repository_of(None, repo)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository
+    )
+    store = store_of(found, traces_dir, repository)
+    offered = partial(tools_of, found, repository, store)
+    known = [trace_of(store, name, here=repository is None) for name in paths or ()]
+    named = known or ([] if path is None else [path])
     if verify:
-        _verify(found, named, index, live_tools=live_tools, as_json=as_json)
+        _verify(found, named, index, offered, live_tools=live_tools, as_json=as_json)
     if len(named) != 1:
         told = "name the run" if not named else "name one run"
         raise ConfigurationError(f"{told}: its ID, last, or the path of its trace")
@@ -103,8 +117,9 @@ def replay(
         limits = {"max_steps": max_steps, "max_time": max_time, "max_cost": max_cost, "max_bytes": max_bytes}
         wanted = {"provider": provider, "model": model, "base_url": base_url, "mode": mode and mode.value}
         _fork(
-            found, run, fork_at, wanted, {name: limit for name, limit in limits.items() if limit is not None},
+            found, run, fork_at, wanted, {name: limit for name, limit in limits.items() if limit is not None}, offered,
             approve=approve and approve.value, store=store, stream=stream, as_json=as_json,
+            again=again_with(repository, tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
         )  # fmt: skip
     elif as_json:
         print_json(run)
@@ -127,7 +142,9 @@ def _check(context: typer.Context, *, verify: bool, forks: bool) -> None:
         raise ConfigurationError(f"{parameter.opts[-1]} goes with {with_}; to show a run, name it and nothing else")
 
 
-def _verify(found: "Settings", paths: list[Path], index: int, *, live_tools: bool, as_json: bool) -> None:
+def _verify(
+    found: "Settings", paths: list[Path], index: int, offered: "Offered", *, live_tools: bool, as_json: bool
+) -> None:
     from micro_agent.errors import ConfigurationError
 
     if not paths:
@@ -135,7 +152,7 @@ def _verify(found: "Settings", paths: list[Path], index: int, *, live_tools: boo
     from micro_agent import MicroAgent
     from micro_agent.replay import recorded, verify
 
-    agent = MicroAgent(tools=list(tools_of(found).values()), rules=rules_of(found), settings=found)
+    agent = MicroAgent(tools=list(offered().values()), rules=rules_of(found), settings=found)
     counted = Counter[str]()
     for verdict in verify(recorded(paths, index), agent, live_tools=live_tools):
         counted[verdict.outcome] += 1
@@ -159,8 +176,8 @@ def _plain(verdict: "Verdict") -> dict[str, Any]:
 
 
 def _fork(
-    found: "Settings", run: "Run", at: int, wanted: dict[str, str | None], limits: dict[str, float], *,
-    approve: Any, store: "TraceStore", stream: bool, as_json: bool,
+    found: "Settings", run: "Run", at: int, wanted: dict[str, str | None], limits: dict[str, float],
+    offered: "Offered", *, approve: Any, store: "TraceStore", stream: bool, as_json: bool, again: Again,
 ) -> None:  # fmt: skip
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
@@ -168,11 +185,10 @@ def _fork(
     from micro_agent.replay import fork
     from micro_agent.rules.limits import limits_of
 
-    offered = tools_of(found)
     live = stream and not as_json
     mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
     agent = MicroAgent(
-        tools=list(offered.values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found), traces=store,
+        tools=list(offered().values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found), traces=store,
         settings=found, confirm=confirmer(approve), system=run.system,
     )  # fmt: skip
     held = replace(limits_of(run), **limits)
@@ -180,7 +196,7 @@ def _fork(
     on_step = outcome.print_step if is_terminal(sys.stderr) and not live else None
     outcome.report(
         lambda cancel: fork(run, at, agent, limits=held, emit=emit, on_step=on_step, cancel=cancel),
-        store, as_json=as_json, streamed=live,
+        store, as_json=as_json, streamed=live, again=again,
     )  # fmt: skip
 
 

@@ -16,14 +16,15 @@ from micro_agent.cli.options import (
     Think,
     Tools,
     TracesDir,
+    again_with,
     check_think,
     option,
     rules_of,
     settings,
     store_of,
-    tool_options,
     tools_of,
 )
+from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 from micro_agent.cli.run_ids import open_run_of
 from micro_agent.cli.waiting import sign_of_life
 
@@ -42,6 +43,9 @@ def resume(
     show: Annotated[bool, option("--list", env="MICRO_AGENT_LIST", help="List open runs.")] = False,
     approve: Confirmations = None,
     base_url: BaseUrl = None,
+    toolset: Toolset = None,
+    repo: Repo = None,
+    sandbox: SandboxKind = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
@@ -55,18 +59,19 @@ def resume(
 
     if [run_id is not None, last, show].count(True) != 1:
         raise ConfigurationError("name one run to resume: its ID or --last; --list shows what is open")
+    repository = repository_of(toolset, repo, sandbox)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think,
+        think=think, repository=repository,
     )  # fmt: skip
-    store = store_of(found, traces_dir)
+    store = store_of(found, traces_dir, repository)
     if show:
         _list(store, as_json=as_json)
         return
     none = "no run waits to be resumed; micro-agent resume --list shows what is open"
     run = store.peek(open_run_of(store, run_id or "last", lambda run: not run.busy and run.question is not None, none))
     context.with_resource(sign_of_life(wanted=not as_json))
-    offered = tools_of(found)
+    offered = tools_of(found, repository, store)
     _require(run, offered)
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
@@ -82,7 +87,7 @@ def resume(
     )  # fmt: skip
     outcome.report(
         lambda cancel: agent.resume(run.id, cancel=cancel), store, as_json=as_json,
-        again=tool_options(tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
+        again=again_with(repository, tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
     )  # fmt: skip
 
 

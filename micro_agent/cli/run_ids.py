@@ -53,9 +53,12 @@ def open_run_of(store: "TraceStore", named: str, fits: Callable[["OpenRun"], obj
     return latest
 
 
-def trace_of(store: "TraceStore", named: str) -> Path:
-    """The trace of a run: as `run_id_of` finds it, or by its path where it is there or looks like nothing else."""
-    if (named == "last" or _BEGINNING.fullmatch(named)) and not Path(named).exists():
+def trace_of(store: "TraceStore", named: str, *, here: bool = True) -> Path:
+    """The trace of a run: as `run_id_of` finds it, or by its path where it is there or looks like nothing else.
+
+    A path that looks like a run ID counts only where the working directory does (``here``).
+    """
+    if (named == "last" or _BEGINNING.fullmatch(named)) and not (here and Path(named).exists()):
         return store.path(run_id_of(store, named))
     return Path(named)
 

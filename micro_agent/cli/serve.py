@@ -32,6 +32,7 @@ from micro_agent.cli.options import (
     store_of,
     tools_of,
 )
+from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
@@ -63,6 +64,9 @@ def serve(
     grace: Annotated[
         float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for active runs at shutdown.")
     ] = 10.0,
+    toolset: Toolset = None,
+    repo: Repo = None,
+    sandbox: SandboxKind = None,
     system: System = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
@@ -85,6 +89,7 @@ def serve(
 ) -> None:
     """Serve the HTTP API until SIGINT or SIGTERM. A call that needs confirmation pauses its run."""
     _need_extra()
+    repository = repository_of(toolset, repo, sandbox)
     from micro_agent import configure_lm
     from micro_agent.models.identity import provider_of, traits_of
     from micro_agent.rules.limits import Limits
@@ -96,21 +101,22 @@ def serve(
     from micro_agent.server.settings import load_server_settings
 
     server = load_server_settings(
-        env_file=".env", host=host, port=port, max_running=max_running, max_connections=max_connections, grace=grace,
-        allow_loopback_origins=allow_loopback_origins or None,
+        env_file=repository.env_file() if repository else ".env", host=host, port=port, max_running=max_running,
+        max_connections=max_connections, grace=grace, allow_loopback_origins=allow_loopback_origins or None,
     )  # fmt: skip
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think, provider=provider, samples=samples,
+        think=think, provider=provider, samples=samples, repository=repository,
     )  # fmt: skip
-    offered = list(tools_of(found).values())
-    store = store_of(found, traces_dir)
+    store = store_of(found, traces_dir, repository)
+    offered = list(tools_of(found, repository, store).values())
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     check_think(think, lm)
     asked = mode_for(found, mode, use_tool_calls)
     agents = Agents(
-        lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found), system=system
+        lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found),
+        system=system or (repository and repository.system),
     )  # fmt: skip
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)

@@ -2,17 +2,24 @@
 
 from micro_agent.cli.messages import print_json, print_text
 from micro_agent.cli.options import Json, NoBuiltinTools, NoRequiredTools, Tools, settings, tools_of
+from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 
 
 def tools(
+    toolset: Toolset = None,
+    repo: Repo = None,
+    sandbox: SandboxKind = None,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     as_json: Json = False,
 ) -> None:
     """List the tools that the model can call."""
-    found = settings(tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools)
-    loaded = tools_of(found).values()
+    repository = repository_of(toolset, repo, sandbox)
+    found = settings(
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository
+    )
+    loaded = tools_of(found, repository).values()
     if as_json:
         listed = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in loaded]
         print_json(listed)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from micro_agent.cli.messages import print_json, print_text, say
-from micro_agent.cli.options import Json, TracesDir, option, settings, store_of
+from micro_agent.cli.options import Json, TracesDir, option
+from micro_agent.cli.repository import Repo, runs_of
 from micro_agent.cli.run_ids import run_id_of
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ app = typer.Typer(help="List, show, compare and summarize recorded runs.", no_ar
 @app.command("list")
 def list_runs(
     limit: Annotated[int, option(metavar="N", env="MICRO_AGENT_LIMIT", help="Number of runs; 0 for all.", min=0)] = 20,
+    repo: Repo = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
     """List runs, latest first."""
-    store = store_of(settings(), traces_dir)
+    store = runs_of(repo, traces_dir)
     shown = 0
     for run in _runs(store):
         if as_json:
@@ -45,13 +47,14 @@ def show(
     run_id: Annotated[
         str, typer.Argument(metavar="ID", show_default=False, help="Run ID, the first digits of one, or last.")
     ],
+    repo: Repo = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
     """Show one run, like `replay`."""
     from micro_agent.replay import describe
 
-    store = store_of(settings(), traces_dir)
+    store = runs_of(repo, traces_dir)
     run = store.load(run_id_of(store, run_id))
     if as_json:
         print_json(run)
@@ -60,11 +63,11 @@ def show(
 
 
 @app.command()
-def stats(traces_dir: TracesDir = None, as_json: Json = False) -> None:
+def stats(repo: Repo = None, traces_dir: TracesDir = None, as_json: Json = False) -> None:
     """Summarize runs: outcomes, calls, tokens, cost, latency."""
     from micro_agent.replay import statistics
 
-    counted = statistics(_runs(store_of(settings(), traces_dir)))
+    counted = statistics(_runs(runs_of(repo, traces_dir)))
     if as_json:
         print_json(counted)
         return
@@ -77,13 +80,14 @@ def stats(traces_dir: TracesDir = None, as_json: Json = False) -> None:
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", show_default=False, help="Run ID, last, or a trace file.")],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The run to compare it with.")],
+    repo: Repo = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
     """Compare two runs step by step. Exits with 1 if they differ."""
     from micro_agent.replay import diff
 
-    store = store_of(settings(), traces_dir)
+    store = runs_of(repo, traces_dir)
     found = diff(_run(store, a), _run(store, b))
     if as_json:
         print_json(found.as_dict())

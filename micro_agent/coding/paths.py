@@ -5,11 +5,13 @@ its target is walked in the same way. What is found stays open, so that whoever 
 nothing about it (CWE-367). That is what ``openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)`` does on newer kernels.
 """
 
+import fnmatch
 import os
 import re
 import stat
 import unicodedata
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -30,7 +32,13 @@ _CREDENTIALS = re.compile(
     r"\.env|\.envrc|\.env\.(?!example$|sample$|template$|dist$).+|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|[._]netrc"
     r"|\.git-credentials|\.pypirc|\.pgpass|\.htpasswd|credentials(?:\.json)?|.+\.(?:pem|key|p12|pfx|jks|keystore)"
 )
+_NAMES = (
+    ".env", ".env.local", ".envrc", ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", "id_rsa", "id_ed25519",
+    ".netrc", ".git-credentials", ".pypirc", ".pgpass", ".htpasswd", "credentials", ".git",
+)  # fmt: skip
+"""Names of that kind, for patterns."""
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
+_WINDOWS = re.compile(r"\\|[a-z]:[\\/]", re.IGNORECASE)
 
 
 class PathForbidden(MicroAgentError):
@@ -102,6 +110,37 @@ def resolve(root: str | Path, path: str, mode: Literal["read", "write"]) -> Plac
         walk.close()
 
 
+def beneath(root: str | Path, path: str) -> str:
+    """A path of the model's from the root, by its names alone: for what is not opened, such as paths that git knows.
+
+    Returns:
+        The names, joined by slashes; ``""`` for the root.
+
+    Raises:
+        PathForbidden: It leads out of the repository, is closed, or is none that a file can have.
+    """
+    names: list[str] = []
+    for name in _parts(os.path.abspath(root), path, path):
+        if name == ".." and not names:
+            _refuse(path, "leads out of the repository")
+        elif name == "..":
+            names.pop()
+        elif name not in ("", "."):
+            names.append(name)
+    for at, name in enumerate(names, 1):
+        _refuse_closed(name, path, is_folder=at < len(names))
+    return "/".join(names)
+
+
+def is_closed(path: str) -> bool:
+    """Whether a file that is there, by its path from the root, is one of those that are closed to the model."""
+    try:
+        beneath("/", path)
+    except PathForbidden:
+        return True
+    return False
+
+
 def _refuse(path: str, why: str) -> NoReturn:
     raise PathForbidden(f"{path!r:.200} {why}")
 
@@ -130,14 +169,56 @@ def _names(top: str, target: str, path: str) -> list[str]:
     return target.split("/")
 
 
-def _refuse_closed(name: str, path: str, *, is_folder: bool = False) -> None:
-    if len(os.fsencode(name)) > _LONGEST_NAME:
-        _refuse(path, "has a name that is too long")
+@lru_cache(maxsize=4_096)
+def closed(name: str, *, is_folder: bool = True) -> Literal["git", "credentials"] | None:
+    """What closes each file of this name, or below a folder of this name; ``None`` if nothing does."""
     shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf") if not name.isascii() else name
     plain = shown.casefold().partition(":")[0].rstrip(" .")
     if _GIT.fullmatch(plain):
+        return "git"
+    return "credentials" if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS) else None
+
+
+def named(path: str, root: str | None = None) -> Literal["inside", "outside", "git", "credentials"]:
+    """Where a path leads by its text alone: nothing is looked up, and links are not followed.
+
+    Args:
+        path: As in `resolve`; each name in it may be a folder.
+        root: The repository; without it each absolute path is outside.
+    """
+    top = "\0" if root is None else root.rstrip("/")
+    found: Literal["inside", "outside", "git", "credentials"] = "inside"
+    if path.startswith("/") or _WINDOWS.match(path):
+        beneath = path.removeprefix(f"{top}/")
+        if beneath == path and path.rstrip("/") != top:
+            found = "outside"
+        path = "" if path.rstrip("/") == top else beneath
+    depth = 0
+    for name in path.replace("\\", "/").split("/"):
+        if name not in ("", "."):
+            depth += -1 if name == ".." else 1
+            found = "outside" if depth < 0 and found == "inside" else found
+            found = closed(name) or found
+    return found
+
+
+def closed_by_pattern(pattern: str) -> bool:
+    """Whether a pattern of the shell's matches names of credentials, and says so by two letters of them at least."""
+    return any(
+        fnmatch.fnmatchcase(name, part)
+        for part in re.split(r"[/\\]", pattern)
+        if re.search(r"[*?\[]", part) and len(re.sub(r"[^A-Za-z_.-]", "", part)) > 1
+        for name in _NAMES
+    )
+
+
+def _refuse_closed(name: str, path: str, *, is_folder: bool = False) -> None:
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        _refuse(path, "has a name that is too long")
+    what = closed(name, is_folder=is_folder)
+    if what == "git":
         _refuse(path, "is part of git's own files, which are closed")
-    if _CREDENTIALS.fullmatch(plain) or (is_folder and plain in _FOLDERS_OF_KEYS):
+    if what == "credentials":
         _refuse(path, "may hold credentials, which are closed")
 
 

@@ -14,7 +14,7 @@ from micro_agent.context.conversation import Conversation
 from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_part, planned_after
 from micro_agent.context.views import NEXT_QUESTION, View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
-from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, MAKE_ASKED, WARNING, Run, Step
+from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, EDITED, MAKE_ASKED, WARNING, Run, Step
 from micro_agent.run.images import Image
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MOST_REFUSALS = 2
 TOLD = "Earlier results were cut here to fit the context. Call a tool again if you need one of them in full."
 TOLD_LATER = "Earlier turns were cut here to fit the context. Call a tool again if you need a result of theirs in full."
 
-_NO_RESULTS = (WARNING, CONFIRMATION_REQUIRED, MAKE_ASKED, NEXT_QUESTION)
+_NO_RESULTS = (WARNING, CONFIRMATION_REQUIRED, EDITED, MAKE_ASKED, NEXT_QUESTION)
 
 
 @dataclass

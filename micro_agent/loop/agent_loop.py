@@ -16,7 +16,7 @@ from micro_agent.loop.beside import beside
 from micro_agent.loop.finishing import Given, asks_if_final, finish, given_in, not_submitted
 from micro_agent.loop.making import as_meant, asks_to_make
 from micro_agent.loop.preparing import before, confirmation, only_reads
-from micro_agent.loop.steps import add_word, answering, has_word, observed, pause
+from micro_agent.loop.steps import add_word, answering, edit, has_word, observed, pause
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
@@ -91,11 +91,15 @@ class AgentLoop:
             add_word(self.run, WARNING, {}, verdict.text, call_id=call.call_id)
         if (confirm := confirmation(self.run, ready)) is not None:
             answer = yield confirm
-            self.run.confirmation = None
+            asked_of, self.run.confirmation = self.run.confirmation or confirm.question, None
+            if isinstance(answer, Outcome):
+                return self._observe(ready, answer)
             if not isinstance(answer, Approval):
                 return self._fail(answer)
             if answer.word == "pause":
-                return pause(self.run, confirm.question)
+                return pause(self.run, asked_of)
+            if answer.args is not None:
+                return edit(self.run, ready, answer.args)
             if answer.word != "approve":
                 return self._observe(ready, refusal(answer))
         others = beside(ready, self.run, self.tools, self.limits, self._verdict)

@@ -8,6 +8,7 @@ from micro_agent.effects import Confirm, question_of
 from micro_agent.rules import BeforeTool
 from micro_agent.rules.same import same
 from micro_agent.run import VALIDATION_ERROR, Run, Step
+from micro_agent.run.editing import given_args
 from micro_agent.sampling.grounding import ungrounded
 from micro_agent.tools import Ready, Refused, Tool, prepare, resolve
 
@@ -32,9 +33,10 @@ def confirmation(run: Run, ready: Ready) -> Confirm | None:
     why = _must_be_asked(run, ready)
     if why is None and ready.tool.requires_confirmation is False:
         return None
-    marked = [argument.path for argument in ungrounded(ready.args, run, ready.tool)]
-    question = question_of(run, ready, why or "This tool asks for confirmation.", marked)
-    return Confirm(question) if why else Confirm(question, lambda: ready.tool.needs_confirmation(ready.args))
+    question = question_of(run, ready, why or "This tool asks for confirmation.", _marked(run, ready))
+    if why:
+        return Confirm(question, ready)
+    return Confirm(question, ready, lambda: ready.tool.needs_confirmation(ready.args))
 
 
 def only_reads(tools: Mapping[str, Tool]) -> frozenset[str]:
@@ -42,9 +44,20 @@ def only_reads(tools: Mapping[str, Tool]) -> frozenset[str]:
     return frozenset(name for name, tool in tools.items() if tool.read_only)
 
 
+def _marked(run: Run, ready: Ready) -> list[str]:
+    """The paths of arguments that stand nowhere. What a person wrote needs to stand nowhere else."""
+    marked, given = ungrounded(ready.args, run, ready.tool), given_args(run, ready.call_id)
+    if given is not None:
+        before = [(argument.path, argument.value) for argument in ungrounded(given, run, ready.tool)]
+        marked = [argument for argument in marked if (argument.path, argument.value) in before]
+    return [argument.path for argument in marked]
+
+
 def _must_be_asked(run: Run, ready: Ready) -> str | None:
     """Why a person is asked about a call, whatever its tool says of confirmation."""
     name, args = ready.tool.name, ready.args
+    if given_args(run, ready.call_id) is not None:
+        return "The arguments were changed by a person: this is what would be run now."
     if any(step.error == "INTERRUPTED" and step.tool == name and step.args == args for step in run.steps):
         return "The same call was interrupted before; it may have happened already."
     if ready.tool.destructive and ready.standing in ("markup", "embedded"):

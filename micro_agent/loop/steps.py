@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from micro_agent.run import CONFIRMATION_REQUIRED, Run, Step
+from micro_agent.run import CONFIRMATION_REQUIRED, EDITED, Run, Step
+from micro_agent.run.editing import given_args, told_of
 from micro_agent.tools import Outcome, Ready
 
 
@@ -16,7 +17,7 @@ def observed(run: Run, ready: Ready, outcome: Outcome) -> Step:
     """The step of a call that was made, or refused by a person. It is not in the run yet."""
     step = answering(run, ready.tool.name, ready.args, outcome.observation, ready.call_id, outcome.error)
     step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
-    step.result, step.usage = outcome.result, outcome.usage
+    step.result, step.usage, step.edited = outcome.result, outcome.usage, given_args(run, ready.call_id)
     return step
 
 
@@ -31,6 +32,12 @@ def add_word(
 def has_word(run: Run, marker: str, call_id: str | None) -> bool:
     """Whether such a word was said about a call."""
     return any(step.tool == marker and step.call_id == call_id for step in run.steps)
+
+
+def edit(run: Run, ready: Ready, args: dict[str, Any]) -> None:
+    """Note that a person wants this call made with other arguments. They are what is asked about next."""
+    told = {"tool": ready.tool.name, "args": args, "before": ready.args}
+    add_word(run, EDITED, told, told_of(ready.tool.name, ready.args, args), call_id=ready.call_id)
 
 
 def pause(run: Run, question: dict[str, Any]) -> None:

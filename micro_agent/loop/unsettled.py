@@ -1,10 +1,12 @@
 """What the last reply of a run asked for and has not become a step yet."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import takewhile
 
 from micro_agent.decoding import ToolCall
-from micro_agent.run import CONFIRMATION_REQUIRED, MAKE_ASKED, WARNING, LMCall, Run, Step
+from micro_agent.run import CONFIRMATION_REQUIRED, EDITED, MAKE_ASKED, WARNING, LMCall, Run, Step
+from micro_agent.run.editing import edited_args
 from micro_agent.run.making import word_on
 
 
@@ -21,15 +23,20 @@ def unsettled(run: Run, reply: LMCall | None) -> LMCall | None:
 
 
 def unanswered(run: Run) -> Iterator[ToolCall]:
-    """The tool calls of the last reply that have no step yet, in order; none where none of it is to be run."""
+    """The tool calls of the last reply that have no step yet, in order; none where none of it is to be run.
+
+    One that a person has edited has the arguments that it was given.
+    """
     latest = len(run.calls) - 1
     used = run.calls and word_on(run) in (None, "make")
     decision = (run.calls[-1].decision or {}) if used else {}
     tail = takewhile(lambda step: step.call in (latest, None), reversed(run.steps))
-    done = {step.call_id for step in tail if step.tool not in (CONFIRMATION_REQUIRED, WARNING)}
+    done = {step.call_id for step in tail if step.tool not in (CONFIRMATION_REQUIRED, WARNING, EDITED)}
     for call in decision.get("tool_calls", ()):
         if call["call_id"] not in done:
-            yield ToolCall.of(call)
+            made = ToolCall.of(call)
+            args = edited_args(run, made.call_id)
+            yield made if args is None else replace(made, args=args)
 
 
 def not_run(run: Run, reason: str) -> list[Step]:

@@ -108,6 +108,10 @@ class Settings(BaseSettings):
     compiled_demos_path: Path = Field(default=Path("opt/plan_demos.json"), description="a path")
     traces_dir: Path = Field(default=Path("traces"), description="a path")
     micro_agent_state_dir: Path = Field(default_factory=_state_dir, description="a path")
+    micro_agent_approval_ttl: float = Field(
+        default=86400.0, gt=0, le=1e9, description="seconds, more than 0, at most 1e9"
+    )
+    """Seconds after which a question about a call expires."""
     micro_agent_log: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = Field(
         default="warning", description="debug, info, warning or error"
     )

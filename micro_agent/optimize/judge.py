@@ -7,6 +7,7 @@ from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.task import Task
 from micro_agent.run import (
     CONFIRMATION_REQUIRED,
+    EDITED,
     MALFORMED_DECISION,
     NO_ACTION,
     POLICY_VIOLATION,
@@ -17,6 +18,7 @@ from micro_agent.run import (
 
 VIOLATIONS = frozenset({
     POLICY_VIOLATION, VALIDATION_ERROR, MALFORMED_DECISION, NO_ACTION, CONFIRMATION_REQUIRED, REPETITION,
+    EDITED,
 })  # fmt: skip
 """Markers of steps that no run has that went well from the start."""
 

@@ -1,15 +1,19 @@
 """The demos that an agent was given or found, and whether they count for the model and the mode that are asked."""
 
 import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.demos import CompiledDemos, checked_demos, instructions, load_demos
+from micro_agent.files.outside import is_inside, refuse_inside
 from micro_agent.models.announcing import once
 from micro_agent.models.identity import provider_of
 from micro_agent.run import Mode
+from micro_agent.tools import Tool
+from micro_agent.tools.registry import repositories_of
 
 if TYPE_CHECKING:
     from micro_agent.models.settings import Settings
@@ -57,22 +61,38 @@ class Given:
         return signature, demos
 
 
-def given_demos(demos: str | Path | list[dict[str, Any]] | None, settings: "Settings", *, typed: bool = False) -> Given:
+def given_demos(
+    demos: str | Path | list[dict[str, Any]] | None, settings: "Settings", *, typed: bool = False,
+    tools: Mapping[str, Tool] | None = None,
+) -> Given:  # fmt: skip
     """The demos that were asked for: given ones, those of a file, or what is found where the settings say.
 
-    What is found was made for answers of one text; an agent whose answers are ``typed`` leaves it.
+    What is found was made for answers of one text; an agent whose answers are ``typed`` leaves it. What is found in a
+    repository that ``tools`` let the model work in is left, too.
 
     Raises:
+        ConfigurationError: One that was named is in such a repository.
         DemosError: The file is damaged, or one that was named is not there.
     """
     if isinstance(demos, list):
         return Given(checked_demos({"demos": demos}, "bad demos"), bare=not demos)
+    closed = repositories_of(tools or {})
     if demos is not None:
+        _refuse(Path(demos), closed, "the file of demos")
         return Given(load_demos(demos))
     path, named = settings.compiled_demos_path, "compiled_demos_path" in settings.model_fields_set
     if typed or (not named and not path.exists()):
         return Given(CompiledDemos(demos=[]))
+    if not named and any(is_inside(folder, path) for folder in closed):
+        once(f"{path} is not read: it is inside the repository, where the model can write")
+        return Given(CompiledDemos(demos=[]))
+    _refuse(path, closed, "COMPILED_DEMOS_PATH")
     return Given(load_demos(path), found_in=path)
+
+
+def _refuse(path: Path, closed: Iterable[Path], what: str) -> None:
+    for folder in closed:
+        refuse_inside(folder, path, what)
 
 
 def _named(of: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from micro_agent.replay.alignment import Difference, diff
 from micro_agent.replay.files import Recorded, recorded
-from micro_agent.replay.show import asked, describe, record_of, statistics, step_line, whole_call
+from micro_agent.replay.show import MARGIN, asked, describe, record_of, statistics, step_line, whole_call
 from micro_agent.replay.verdict import Divergence, Verdict
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from micro_agent.replay.verification import verify
 
 __all__ = [
+    "MARGIN",
     "Difference",
     "Divergence",
     "Recorded",

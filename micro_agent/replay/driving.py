@@ -13,7 +13,7 @@ from micro_agent.replay.requests import request_divergence, said
 from micro_agent.replay.samples import compare_choice, fault_on_record, missed, recorded_replies
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.same import same
-from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, LMCall, Run, Step, Usage
+from micro_agent.run import CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, EDITED, LMCall, Run, Step, Usage
 from micro_agent.run.sampling import under_way
 from micro_agent.tools import Outcome, Ready, execute
 
@@ -166,11 +166,15 @@ class Replay:
         if step is None and self._record.status == _PAUSED:
             return Approval("pause")
         mine = step is not None and step.call_id == question["call_id"]
-        if step is None or not mine or not (step.is_tool or step.tool == CONFIRMATION_REQUIRED):
+        if step is None or not mine or not (step.is_tool or step.tool in (CONFIRMATION_REQUIRED, EDITED)):
             raise self._other_step(step, f"confirmation is asked for {question['tool']} {text_of(question['args'])}")
         if step.tool == CONFIRMATION_REQUIRED:
             return Approval("pause")
-        return self._failure() if _never_ran(step, "NOT_RUN") else _word(step)
+        if step.tool == EDITED:
+            return Approval("approve", args=step.args.get("args"))
+        if _never_ran(step, *_WORDS):
+            return _came_of(step)
+        return self._failure() if _never_ran(step, "NOT_RUN") else Approval("approve")
 
     def _observed(self, effect: Act, step: Step | None) -> Answer:
         ready = effect.ready
@@ -179,8 +183,7 @@ class Replay:
             raise self._other_step(step, f"{ready.tool.name} {text_of(ready.args)} is run")
         if _never_ran(step, "NOT_RUN"):
             return self._failure()
-        outcome = Outcome(step.observation, ok=step.ok, error=step.error, latency_s=step.latency_s, result=step.result,
-                          usage=step.usage)  # fmt: skip
+        outcome = _came_of(step)
         if self._cancelled_in(step):
             return self._failure(outcome)
         if self._live_tools and ready.tool.read_only and step.latency_s is not None:
@@ -296,11 +299,8 @@ def _never_ran(step: Step, *errors: str) -> bool:
     return step.latency_s is None and step.error in errors
 
 
-def _word(step: Step) -> Approval:
-    """The word on a call, by what became of it."""
-    if _never_ran(step, "APPROVAL_REQUIRED"):
-        return Approval("never")
-    if not _never_ran(step, "APPROVAL_REJECTED"):
-        return Approval("approve")
-    observation: Any = step.observation
-    return Approval("reject", observation.get("feedback") if hasattr(observation, "get") else None)
+def _came_of(step: Step) -> Outcome:
+    """What came of a call: the words for one that was refused are those of its time, and of its tool."""
+    return Outcome(
+        step.observation, ok=step.ok, error=step.error, latency_s=step.latency_s, result=step.result, usage=step.usage
+    )

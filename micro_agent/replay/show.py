@@ -13,11 +13,15 @@ from micro_agent.replay.files import with_earlier
 from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
+from micro_agent.run.questions import preview_in
 from micro_agent.run.sampling import requests
 from micro_agent.text.encoding import as_json
-from micro_agent.text.printable import printable
+from micro_agent.text.printable import printable, visible
 from micro_agent.traces import Record, read_records
 
+MARGIN = "| "
+"""Stands before each line of what a tool shows of a call."""
+_NAMED = ("kind", "id", "text")
 _WIDTH = 100
 _LONGEST = 2000
 _OF_CALLS: tuple[str, ...] = ("input_tokens", "output_tokens", "cost_usd")
@@ -68,8 +72,9 @@ def describe(run: Run) -> Iterator[str]:
     if run.status == "completed":
         yield from replies.last()
     if run.confirmation is not None:
-        yield f"Waits for confirmation of: {whole_call(run.confirmation['tool'], run.confirmation['args'])}"
-        yield from (f"  {line}" for line in ungrounded(run.confirmation))
+        first, *more = _shown(run.confirmation)
+        yield f"Waits for confirmation of: {first}"
+        yield from (f"  {line}" for line in more)
         if run.confirmation.get("sha256") is None:
             yield "  (not as it was asked: a secret in it is masked, or it was changed on record)"
     message = f": {run.error.get('message')}" if run.error else ""
@@ -95,10 +100,32 @@ def whole_call(tool: str, args: dict[str, Any]) -> str:
 
 
 def asked(question: Mapping[str, Any]) -> Iterator[str]:
-    """What a person is asked about a call, as lines: the whole call, what in it stands nowhere, why it is asked."""
-    yield whole_call(question["tool"], question["args"])
-    yield from ungrounded(question)
+    """What a person is asked about a call, as lines: all that `_shown` gives of it, and why it is asked."""
+    yield from _shown(question)
     yield question["reason"]
+
+
+def _shown(question: Mapping[str, Any]) -> Iterator[str]:
+    """The whole call, and what it was before a person changed it; its preview in full; what to look at closely.
+
+    Each line of the preview's text stands behind `MARGIN`, so that no text can look like a line of ours.
+    """
+    yield whole_call(question["tool"], question["args"])
+    if (edited := question.get("edited")) is not None:
+        yield f"Edited by a person; the model gave: {json.dumps(edited)}"
+    if preview := preview_in(question):
+        head = " ".join(
+            json.dumps(preview[name])[1:-1] for name in ("kind", "id") if isinstance(preview.get(name), str)
+        )
+        yield f"{head or 'preview'}:"
+        text = preview.get("text")
+        yield from (MARGIN + line for line in visible(text).split("\n")) if isinstance(text, str) else ()
+        told = [name for name in _NAMED if isinstance(preview.get(name), str)]
+        more = {name: value for name, value in preview.items() if name not in told}
+        yield from (f"{json.dumps(name)[1:-1]}: {json.dumps(value)}" for name, value in more.items())
+    yield from ungrounded(question)
+    if fault := question.get("fault"):
+        yield f"The edited arguments were not taken: {json.dumps(fault)[1:-1]}"
 
 
 def ungrounded(question: Mapping[str, Any]) -> Iterator[str]:
@@ -157,6 +184,8 @@ def _step(number: int, step: Step, replies: Replies) -> Iterator[str]:
         yield indent(_cut(_text(step.args), _LONGEST), "     ")
     if step.observation is not None:
         yield indent(_cut(_text(step.observation), _LONGEST), "  -> ", predicate=lambda line: True)
+    if step.edited is not None:
+        yield f"     edited by a person; the model gave: {_text(step.edited)}"
     for coercion in step.coercions:
         yield f"     read as: {_text(coercion)}"
 

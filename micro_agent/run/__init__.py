@@ -14,15 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from micro_agent.run.images import Image
 
 from micro_agent.run.markers import (  # isort: skip
-    CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, FINISH_ASKED, MAKE_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION,
+    CONFIRMATION_REQUIRED, CONTEXT_TRIMMED, EDITED, FINISH_ASKED, MAKE_ASKED, MALFORMED_DECISION, MARKERS, NO_ACTION,
     POLICY_VIOLATION, REPETITION, SELF_CORRECTION, VALIDATION_ERROR, WARNING,
 )  # fmt: skip
 from micro_agent.run.saving import ID, SCHEMA_VERSION, load, save
 
 __all__ = [
-    "CONFIRMATION_REQUIRED", "CONTEXT_TRIMMED", "FINISH_ASKED", "MAKE_ASKED", "MALFORMED_DECISION", "MARKERS",
-    "NO_ACTION", "POLICY_VIOLATION", "REPETITION", "SCHEMA_VERSION", "SELF_CORRECTION", "VALIDATION_ERROR", "WARNING",
-    "Finish", "FinishedBy", "LMCall", "Mode", "Run", "Status", "Step", "Usage", "new_id", "utc_now",
+    "CONFIRMATION_REQUIRED", "CONTEXT_TRIMMED", "EDITED", "FINISH_ASKED", "MAKE_ASKED", "MALFORMED_DECISION",
+    "MARKERS", "NO_ACTION", "POLICY_VIOLATION", "REPETITION", "SCHEMA_VERSION", "SELF_CORRECTION", "VALIDATION_ERROR",
+    "WARNING", "Finish", "FinishedBy", "LMCall", "Mode", "Run", "Status", "Step", "Usage", "new_id", "utc_now",
 ]  # fmt: skip
 
 Status = Literal["running", "completed", "confirmation_required", "stopped", "failed"]
@@ -52,6 +52,7 @@ class Step(_Data):
     """The error code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false."""
     latency_s: float | None = None
     coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    edited: dict[str, Any] | None = None  # the arguments as the model gave them, where a person changed them
     usage: "Usage | None" = None  # of the agents that the tool asked, or of a question to the model
 
     @property

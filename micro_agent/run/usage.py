@@ -9,7 +9,9 @@ _Number = TypeVar("_Number", int, float)
 
 _OTHER = 8
 """Bytes that a number counts, and what else is not text."""
-NEVER_RAN = frozenset({"NOT_RUN", "UNKNOWN_TOOL", "VALIDATION_FAILED", "APPROVAL_REQUIRED", "APPROVAL_REJECTED"})
+NEVER_RAN = frozenset({
+    "NOT_RUN", "UNKNOWN_TOOL", "VALIDATION_FAILED", "APPROVAL_REQUIRED", "APPROVAL_REJECTED", "APPROVAL_EXPIRED",
+})  # fmt: skip
 """Error codes of tool steps behind which no tool ran. ``INTERRUPTED`` is not one: that tool had started."""
 
 

@@ -1,38 +1,169 @@
-"""Who gives the word on a call that wants one: a mode, or a function of the caller's."""
+"""The word on a call that wants one: what is asked, who is asked, and whether it is still so when the call is made.
+
+A question is asked again as another one, with a digest of its own, when it has expired, when what its call would do has
+changed, and when the arguments that a person gave instead do not fit the tool.
+"""
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, cast
 
-from micro_agent.effects import Approval, Question
+from micro_agent.effects import Act, Approval, Confirm, Question, expired, interrupted, refusal
 from micro_agent.errors import StorageError
-from micro_agent.run.questions import verified
+from micro_agent.run import Run
+from micro_agent.run.questions import as_approved, digest_of, expiry, still_open, verified
+from micro_agent.run.questions import expired as has_expired
+from micro_agent.running.previews import preview_of, rejection_of
 from micro_agent.storage.journal import Journal
+from micro_agent.tools import Outcome, Ready, Tool
+from micro_agent.tools.arguments import Faults, check
 from micro_agent.tools.callbacks import described, ends_the_program
 
 Confirmer = Callable[[Question], Approval]
 Confirmation = Literal["pause", "never", "all"] | Confirmer
 
+_MOST_TIMES = 20
+"""So often one call is asked about, or edited; then the run pauses: a function may give other arguments for ever."""
 _log = logging.getLogger("micro_agent")
 
 
-def word_on(
-    question: dict[str, Any], given: Approval | None, confirm: Confirmation, journal: Journal | None
-) -> Approval:
-    """The word on a call: one that stands in the journal already, one that was ``given``, or the one of `word_of`."""
+class Approvals:
+    """The questions of one session of a run, and the answers to them.
 
-    def standing() -> Approval | None:
-        found = journal.decision(question) if journal is not None else None
-        return found and Approval(found.decision, found.feedback)
+    Attributes:
+        given: A decision given beforehand, with the digest of the question that a paused run was left with.
+        approved: The question that was approved last, until its call is made.
+    """
 
-    if journal is not None:
-        journal.asked(question)
-    answer = standing() or given or word_of(confirm, Question(**verified(question), elsewhere=standing))
-    if journal is not None and answer.word in ("approve", "reject"):
-        settled = journal.settle(question, answer.word, answer.feedback)
-        journal.decided(settled.decision, settled.feedback)
-        return Approval(settled.decision, settled.feedback)
-    return answer
+    def __init__(self, run: Run, confirm: Confirmation, journal: Journal | None, ttl_s: float) -> None:
+        self.given: tuple[str, Approval] | None = None
+        self.approved: dict[str, Any] | None = None
+        self._confirm: Confirmation = confirm
+        self._edits = Counter[tuple[int, str | None]]()
+        self._run, self._journal, self._ttl_s = run, journal, ttl_s
+
+    def word(self, effect: Confirm) -> Approval | Outcome:
+        """The word on a call, or what stands for one that is not made. While it is asked, the question is the run's.
+
+        An approval with arguments has valid ones, other than those that were asked about.
+        """
+        call, ready = effect.question["call"], effect.ready
+        if self._journal is not None and not ready.tool.read_only and self._journal.began(call, ready.call_id):
+            return interrupted()
+        question, fault = still_open(self._run.confirmation, effect.question), None
+        answer, stands = self._standing(question), False
+        for _ in range(_MOST_TIMES):
+            if question is None or answer is None:
+                made = self._question(effect, question, fault)
+                if isinstance(made, Outcome):
+                    return made
+                question = self._run.confirmation = made
+                answer = self._asked(question)
+            answer, fault = _edited(ready.tool, question, answer)
+            late = answer.word == "approve" and answer.args is None and has_expired(question)
+            if fault is not None or late:
+                answer = None
+            elif not stands and self._edited_too_often(question, answer):
+                break
+            elif stands or (theirs := self._settled(question, answer)) is None:
+                return self._taken(ready, question, answer)
+            else:
+                answer, stands = theirs, True
+        return Approval("pause")
+
+    def changed(self, effect: Act) -> Outcome | None:
+        """What stands for a call that would not do any more what was approved; ``None`` for one that may be made.
+
+        Raises:
+            QuestionChanged: It is not the call that was approved.
+        """
+        approved, self.approved = self.approved, None
+        if approved is None:
+            return None
+        as_approved(approved, effect.call, effect.ready)
+        shown = preview_of(effect.ready)
+        if isinstance(shown, Outcome):
+            return expired(f"{shown.error}: {shown.observation.get('message')}")
+        return None if _same(shown, approved.get("shown")) else expired()
+
+    def _standing(self, question: dict[str, Any] | None) -> Approval | None:
+        """The decision about a question that there is already: on record, or given beforehand."""
+        if question is None:
+            return None
+        answer, given = self._elsewhere(question), self.given
+        if answer is None and given is not None and given[0] == question["sha256"]:
+            answer, self.given = given[1], None
+        return answer
+
+    def _elsewhere(self, question: dict[str, Any]) -> Approval | None:
+        found = self._journal.decision(question) if self._journal is not None else None
+        return found and Approval(found.decision, found.feedback, found.args)
+
+    def _question(self, effect: Confirm, before: dict[str, Any] | None, fault: str | None) -> dict[str, Any] | Outcome:
+        """What is asked: the question ``before`` if nothing has changed, else a new one."""
+        shown = preview_of(effect.ready)
+        if isinstance(shown, Outcome):
+            return shown
+        if before is not None and fault is None and not has_expired(before) and _same(shown, before.get("shown")):
+            return before
+        looked_up: dict[str, Any] = {} if shown is None else {"shown": shown}
+        looked_up["expires"] = expiry(self._ttl_s, None if before is None else before.get("expires"))
+        known = {name: value for name, value in effect.question.items() if name != "sha256"}
+        made = {**known, **looked_up, **({} if fault is None else {"fault": fault})}
+        return {**made, "sha256": digest_of(made)}
+
+    def _asked(self, question: dict[str, Any]) -> Approval:
+        """The answer to a question, of whoever is asked here or has decided elsewhere."""
+
+        def elsewhere() -> Approval | None:
+            return self._elsewhere(question)
+
+        if self._journal is not None:
+            self._journal.asked(question)
+        return elsewhere() or word_of(self._confirm, Question(**verified(question), elsewhere=elsewhere))
+
+    def _edited_too_often(self, question: dict[str, Any], answer: Approval) -> bool:
+        call = question["call"], question["call_id"]
+        self._edits[call] += answer.args is not None
+        return self._edits[call] > _MOST_TIMES
+
+    def _settled(self, question: dict[str, Any], answer: Approval) -> Approval | None:
+        """Put an answer on record, where there is one; gives the decision of somebody who was first."""
+        if self._journal is None or answer.word not in ("approve", "reject"):
+            return None
+        settled = self._journal.settle(question, answer.word, answer.feedback, answer.args)
+        theirs = Approval(settled.decision, settled.feedback, settled.args)
+        return None if theirs == answer else theirs
+
+    def _taken(self, ready: Ready, question: dict[str, Any], answer: Approval) -> Approval | Outcome:
+        shown = question.get("shown")
+        if answer.word == "never":
+            return answer if shown is None else refusal(answer, shown)
+        if answer.word == "pause":
+            return answer
+        if self._journal is not None:
+            self._journal.decided(answer.word, answer.feedback, answer.args)
+        if answer.word == "reject":
+            return rejection_of(ready, answer)
+        self.approved = question if answer.args is None else None
+        return answer
+
+
+def _edited(tool: Tool, question: Mapping[str, Any], answer: Approval) -> tuple[Approval, str | None]:
+    """An answer with the arguments as the tool takes them, none if they are those asked about; or what is wrong."""
+    if answer.args is None or answer.word != "approve":
+        return replace(answer, args=None), None
+    checked = check(tool, answer.args)
+    if isinstance(checked, Faults):
+        return answer, checked.message
+    return replace(answer, args=None if _same(checked.args, question["args"]) else checked.args), None
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values are written down the same."""
+    return digest_of({"value": one}) == digest_of({"value": other})
 
 
 def word_of(confirm: Confirmation, question: Question) -> Approval:

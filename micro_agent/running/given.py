@@ -1,16 +1,19 @@
 """What a `MicroAgent` is given, in the form that it works with; what it cannot use is refused with what is wanted."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast, get_args
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.files.outside import refuse_inside
 from micro_agent.models.identity import Wanted, WantedFinish
 from micro_agent.models.naming import lm_named
 from micro_agent.models.settings import MOST_SAMPLES, Settings
 from micro_agent.rules import Rule, default_rules
 from micro_agent.rules.limits import Limits
 from micro_agent.running.confirming import Confirmation
+from micro_agent.tools import Tool
+from micro_agent.tools.registry import repositories_of
 from micro_agent.traces import TraceStore
 
 _CONFIRM = ("pause", "never", "all")
@@ -81,13 +84,17 @@ def limits(given: Any) -> Limits | None:
     raise _refused("limits", given, f"Limits(…), such as Limits(max_steps={example})")
 
 
-def traces(given: Any) -> TraceStore | None:
-    """Where runs are written: a store, or the folder of one."""
+def traces(given: Any, tools: Mapping[str, Tool]) -> TraceStore | None:
+    """Where runs are written: a store, or the folder of one; outside the repositories that tools work in."""
     if isinstance(given, str | os.PathLike) and os.fspath(cast("str", given)):
-        return TraceStore(cast("str", given))
-    if given is None or isinstance(given, TraceStore):
-        return given
-    raise _refused("traces", cast("object", given), "a folder or a TraceStore")
+        given = TraceStore(cast("str", given))
+    if given is not None and not isinstance(given, TraceStore):
+        raise _refused("traces", cast("object", given), "a folder or a TraceStore")
+    if given is not None:
+        for folder in repositories_of(tools):
+            refuse_inside(folder, given.directory, "the folder of traces")
+            refuse_inside(folder, given.state_dir, "the folder of state")
+    return given
 
 
 def _one_of(name: str, given: Any, known: tuple[str, ...], more: str = "") -> Any:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Any
 
 from micro_agent.cancel import Cancel, RunInterrupted
 from micro_agent.effects import Act, Answer, Approval, Confirm, Effect, Failure, Plan
@@ -22,10 +21,9 @@ from micro_agent.models.retry import aattempts, attempts
 from micro_agent.models.scope import CallScope, calling
 from micro_agent.planning.planner import Planner
 from micro_agent.run import Run, Step
-from micro_agent.run.questions import as_approved
 from micro_agent.run.sampling import most_samples
 from micro_agent.running.at_once import AtOnce
-from micro_agent.running.confirming import Confirmation, word_on
+from micro_agent.running.confirming import Approvals, Confirmation
 from micro_agent.running.ended_by import cancelled, no_reply, no_storage
 from micro_agent.running.samples import aplanned, planned
 from micro_agent.storage.journal import Journal
@@ -45,8 +43,8 @@ class Session:
     store: TraceStore | None = None
     journal: Journal | None = None
     confirm: Confirmation = "pause"
-    decided: tuple[str, Approval] | None = None
-    """A decision given beforehand, with the digest of the question that a paused run was left with."""
+    approval_ttl_s: float = 86400.0
+    """Seconds after which a question expires."""
     on_start: Callable[[], None] = lambda: None
     on_step: OnStep = lambda step: None
     on_end: Callable[[], None] = lambda: None
@@ -56,12 +54,12 @@ class Session:
     _seen: tuple[int, int] = (0, 0)
     _started: bool = False
     _heard: AnswerFilter | None = None
-    _approved: dict[str, Any] | None = None
     _unstored: StorageError | None = None
     _time_is_up: float = inf
 
     def __post_init__(self) -> None:
         self._effects, self.at_once = self.loop.effects(), AtOnce(self.run)
+        self.approvals = Approvals(self.run, self.confirm, self.journal, self.approval_ttl_s)
         self._seen = len(self.run.calls), len(self.run.steps)
 
     @property
@@ -118,33 +116,24 @@ class Session:
             return cancelled()
         return no_reply(error, self.run, self.loop.limits, late=monotonic() >= self._time_is_up)
 
-    def approval(self, effect: Confirm) -> Approval:
+    def approval(self, effect: Confirm) -> Approval | Outcome:
         """The word on a call: one that stands already, this session's mode, or a person's."""
-        if not effect.needed():
-            return Approval("approve")
-        question, given = dict(effect.question), None  # a copy: whoever is asked cannot change its digest
-        if self.decided is not None and self.decided[0] == question["sha256"]:
-            given, self.decided = self.decided[1], None
-        answer = word_on(question, given, self.confirm, self.journal)
-        self._approved = question if answer.word == "approve" else None
-        return answer
+        return Approval("approve") if not effect.needed() else self.approvals.word(effect)
 
     def starting(self, effect: Act) -> Outcome | None:
         """Write down, for good, that a tool starts. Returns what stands for a call that must not be made (again)."""
-        standing = self._start(effect)
+        standing = self.approvals.changed(effect) or self._start(effect)
         if self.journal is not None and not effect.ready.tool.read_only:
             self.journal.sync()
         return standing
 
     async def astarting(self, effect: Act) -> Outcome | None:
         """The same, without holding up the event loop while the disk works."""
-        quick = self.journal is None or effect.ready.tool.read_only
+        quick = (self.journal is None or effect.ready.tool.read_only) and self.approvals.approved is None
         return self.starting(effect) if quick else await asyncio.to_thread(self.starting, effect)
 
     def _start(self, effect: Act) -> Outcome | None:
-        ready, approved, self._approved = effect.ready, self._approved, None
-        if approved is not None:
-            as_approved(approved, effect.call, ready)
+        ready = effect.ready
         if self.journal is not None:
             changes, call = not ready.tool.read_only, (effect.call, ready.call_id)
             if changes and self.journal.interrupted(*call):

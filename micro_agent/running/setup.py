@@ -90,7 +90,7 @@ class Setup:
             taken_up(lm := model(run), run)
             word = decided(run, decision)
             session = self._open(predict, lm, run, limits_of(run), journal, cancel, emit)
-            session.decided = word
+            session.approvals.given = word
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -106,6 +106,7 @@ class Setup:
         session = Session(
             AgentLoop(run, self.tools, self.rules, limits, self.outputs), planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
+            approval_ttl_s=self.settings.micro_agent_approval_ttl,
         )  # fmt: skip
         if on_step is not None:
             session.on_step = told("on_step", on_step)

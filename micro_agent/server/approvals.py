@@ -2,10 +2,12 @@
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
 from micro_agent.errors import RunBusy
+from micro_agent.run.questions import about
 from micro_agent.server.errors import Refused, documented
 from micro_agent.server.records import found, store_of
 from micro_agent.server.runs import Live, RunPool
@@ -31,17 +33,21 @@ def approvals(request: Request) -> Response:
     response_model=Answer,
     responses={
         **_ELSEWHERE,
-        **documented("run_not_found", "already_decided", "not_waiting", "too_many_runs", "shutting_down"),
+        **documented(
+            "run_not_found", "already_decided", "approval_expired", "not_waiting", "too_many_runs", "shutting_down"
+        ),
     },
 )
 async def confirm(request: Request, run_id: RunId, said: ConfirmRequest) -> Response:
     """Approve or refuse the call that a run asks about; the answer comes when the run has ended or asks again.
 
-    Of several that decide, the first counts, the others get 409. The run goes on also when the client goes away.
+    Of several that decide, the first counts, the others get 409. The run goes on also when the client goes away. An
+    approval with `args` is of the call with these arguments: they are checked, and the run asks about them once more.
     """
     pool, store = _pool(request), store_of(request)
     pool.admit()  # before anything is written: who cannot go on now can decide again later
-    await asyncio.to_thread(store.decide, run_id, said.decision, feedback=said.feedback, question=said.sha256)
+    decided = {"feedback": said.feedback, "question": said.sha256, "args": said.args}
+    await asyncio.to_thread(partial(store.decide, run_id, said.decision, **decided))
     try:
         live = pool.resume(run_id)
         await live.started()
@@ -87,9 +93,11 @@ def _pool(request: Request) -> RunPool:
 
 def _asked(run: OpenRun, store: TraceStore) -> Approval:
     asked = run.confirmation or {}
+    kind, named = about(asked)
     shown = {name: asked[name] for name in ("tool", "args", "reason", "sha256")}
+    shown |= {name: asked.get(name) for name in ("shown", "edited", "fault", "expires")}
     since = datetime.fromtimestamp(store.written(run.id) / 1e9, UTC)
     return Approval(
-        **shown, ungrounded=asked.get("ungrounded", []), run_id=run.id, question=run.question, busy=run.busy,
-        since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        **shown, kind=kind, id=named, ungrounded=asked.get("ungrounded", []), run_id=run.id, question=run.question,
+        busy=run.busy, since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     )  # fmt: skip

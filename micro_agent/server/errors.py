@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from micro_agent.errors import (
     AlreadyDecided,
+    ApprovalExpired,
     ConfigurationError,
     MicroAgentError,
     NotWaiting,
@@ -47,6 +48,7 @@ CODES: dict[str, Code] = {
     "method_not_allowed": Code(405, "This path does not take this method; the header Allow names those it takes."),
     "timeout": Code(408, "The request did not arrive in time: MICRO_AGENT_HEADER_TIMEOUT, MICRO_AGENT_BODY_TIMEOUT."),
     "already_decided": Code(409, "Somebody else decided this question first."),
+    "approval_expired": Code(409, "The question is too old to be decided; `POST /runs/{id}/resume` asks it anew."),
     "not_waiting": Code(409, "The run has no open question, or another one than the decision is about."),
     "not_under_way": Code(409, "This server does not have the run under way, so it cannot cancel it."),
     "run_busy": Code(409, "Another process holds the run."),
@@ -68,6 +70,7 @@ _OF_ERRORS: dict[type[Exception], str] = {
     RunNotFound: "run_not_found",
     RunBusy: "run_busy",
     NotWaiting: "not_waiting",
+    ApprovalExpired: "approval_expired",
     AlreadyDecided: "already_decided",
     StorageError: "storage_error",
     ConfigurationError: "configuration_error",

@@ -1,9 +1,9 @@
 """What goes over HTTP: the bodies of requests and responses, and where they come from."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Path, Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from micro_agent.run import Run, Status, Step, Usage
 from micro_agent.traces import TraceStore
@@ -47,6 +47,10 @@ class ConfirmRequest(_Request):
 
     decision: Literal["approve", "reject"]
     feedback: str | None = Field(default=None, description="Told to the model.")
+    args: dict[str, Any] | None = Field(
+        default=None,
+        description="With `approve`: arguments to be used instead. The run checks them and asks about them once more.",
+    )
     sha256: str | None = Field(
         default=None,
         pattern="^[0-9a-f]{64}$",
@@ -54,6 +58,12 @@ class ConfirmRequest(_Request):
     )
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "reject", "feedback": "Keep a copy."}]})
+
+    @model_validator(mode="after")
+    def _approved(self) -> Self:
+        if self.args is not None and self.decision == "reject":
+            raise ValueError("`args` goes with `approve`")
+        return self
 
 
 _ANSWER: dict[str, Any] = {
@@ -86,8 +96,8 @@ class Answer(BaseModel):
     usage: Usage
     cost_usd: float | None = Field(description="US dollars; `null` when it is not known.")
     confirmation: dict[str, Any] | None = Field(
-        description="The open question: `tool`, `args`, `ungrounded` where any are, `reason`, `sha256` and more; "
-        "`null` when there is none."
+        description="The open question: `tool`, `args`, `shown` where the tool has a preview, `ungrounded` where any "
+        "are, `reason`, `expires`, `sha256` and more; `null` when there is none."
     )
     error: dict[str, Any] | None = Field(description="What ended the run: `code`, `message`.")
 
@@ -161,11 +171,17 @@ class Approval(BaseModel):
     question: str | None = Field(description="What the run was asked.")
     tool: str
     args: dict[str, Any]
+    kind: Literal["patch", "command", "tool"] = Field(description="What is asked about; `tool`: any other call.")
+    id: str | None = Field(description="The id of the patch or the command.")
+    shown: dict[str, Any] | None = Field(description="What the tool shows of the call: `text` is the diff or command.")
+    edited: dict[str, Any] | None = Field(description="The arguments of the model, where a person changed them.")
+    fault: str | None = Field(description="Why the arguments that a person gave were not taken.")
     ungrounded: list[str] = Field(
         description="Arguments, such as `items[2].name`, with words or numbers that are in no question and no result."
     )
     reason: str
     sha256: str = Field(description="Send it with the decision, so that no other question is decided.")
+    expires: str | None = Field(description="Until when it can be decided: UTC, ISO 8601; `null`: for ever.")
     since: str = Field(description="When the run last wrote its journal: UTC, ISO 8601.")
     busy: bool = Field(description="Whether a process waits for the word; else the server goes on with the run.")
 
@@ -182,9 +198,10 @@ class Approvals(BaseModel):
                     "approvals": [
                         {
                             "run_id": EXAMPLE_ID, "question": "Tidy up, please.", "tool": "delete",
-                            "args": {"path": "old.txt"}, "ungrounded": ["path"],
-                            "reason": "This tool asks for confirmation.",
-                            "sha256": "9f" * 32, "since": "2026-11-21T21:32:00.125Z", "busy": False,
+                            "args": {"path": "old.txt"}, "kind": "tool", "id": None, "shown": None, "edited": None,
+                            "fault": None, "ungrounded": ["path"], "reason": "This tool asks for confirmation.",
+                            "sha256": "9f" * 32, "expires": "2026-11-22T21:32:00.125Z",
+                            "since": "2026-11-21T21:32:00.125Z", "busy": False,
                         }
                     ]
                 }

@@ -21,17 +21,31 @@ Choice = Literal["approve", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided; ``feedback`` goes to the model."""
+    """What a person decided; ``feedback`` goes to the model. ``args`` are what the call is to be made with instead."""
 
     decision: Choice
     feedback: str | None = None
+    args: dict[str, Any] | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """As it is written down."""
+        edited = {} if self.args is None else {"args": self.args}
+        return {"decision": self.decision, "feedback": self.feedback, **edited}
 
 
-def decision_of(decision: object, feedback: object = None) -> Decision:
-    """A decision from words. Raises `ConfigurationError` for any but "approve" and "reject"."""
+def decision_of(decision: object, feedback: object = None, args: object = None) -> Decision:
+    """A decision from words.
+
+    Raises:
+        ConfigurationError: It is neither "approve" nor "reject", or has arguments that are no object or are rejected.
+    """
     if decision not in get_args(Choice):
         raise ConfigurationError(f'a decision is "approve" or "reject", not {decision!r}')
-    return Decision(cast("Choice", decision), None if feedback is None else str(feedback))
+    if args is not None and (decision == "reject" or not isinstance(args, dict)):
+        raise ConfigurationError("edited arguments are a JSON object, and go with an approval alone")
+    edited = cast("dict[str, Any] | None", args)
+    return Decision(cast("Choice", decision), None if feedback is None else str(feedback), edited)
 
 
 def question_digest(number: int, confirmation: dict[str, Any]) -> str:
@@ -54,9 +68,7 @@ def create_decision(path: Path, digest: str, decision: Decision, mask: Mask) -> 
         AlreadyDecided: there is a decision.
         StorageError: it cannot be written.
     """
-    line = mask.encode(
-        {"sha256": digest, "decision": decision.decision, "feedback": decision.feedback, "t": utc_now()}, note=True
-    )
+    line = mask.encode({"sha256": digest, **decision.data, "t": utc_now()}, note=True)
     temporary = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
     try:
         private_folder(path.parent)
@@ -83,7 +95,7 @@ def read_decision(path: Path, digest: str, mask: Mask) -> Decision | None:
             data = mask.restore(parse(file.read()))
         if data.get("sha256") != digest:
             raise ValueError("it is about another question")
-        return decision_of(data.get("decision"), data.get("feedback"))
+        return decision_of(data.get("decision"), data.get("feedback"), data.get("args"))
     except FileNotFoundError:
         return None
     except OSError as error:

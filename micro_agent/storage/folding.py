@@ -12,7 +12,7 @@ from typing import Any, cast
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.files.jsonl import Line, open_file, read_lines, storage_error
 from micro_agent.files.masking import Mask
-from micro_agent.run import LMCall, Run, Step, Usage
+from micro_agent.run import EDITED, LMCall, Run, Step, Usage
 from micro_agent.run.questions import QuestionChanged, verified
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.storage.decisions import Decision, decision_of
@@ -49,9 +49,11 @@ class Pending:
         self.moved_on()
 
     def stepped(self, step: Step) -> None:
-        """A step is recorded. Words of the loop (that the run pauses, say) leave a question open."""
+        """A step is recorded. Words of the loop (that the run pauses, say) leave a question open, but for an edit."""
         if step.is_tool and step.call is not None:
             self.started.pop((step.call, step.call_id), None)
+            self.moved_on()
+        elif step.tool == EDITED:
             self.moved_on()
 
     def asked(self, confirmation: dict[str, Any]) -> None:
@@ -194,7 +196,7 @@ def _apply(folded: Folded, event: dict[str, Any]) -> None:
         case "asked":
             pending.asked(verified(event["confirmation"]))
         case "decided":
-            pending.decided(decision_of(event["decision"], event["feedback"]))
+            pending.decided(decision_of(event["decision"], event["feedback"], event.get("args")))
         case "ended":
             end = Run.model_validate({**event["run"], "steps": [], "calls": []})
             folded.run = end.model_copy(update={"steps": run.steps, "calls": run.calls})

@@ -158,10 +158,10 @@ class Journal:
         self._must_last = self._may_be_decided = True
         self._pending.asked(confirmation)
 
-    def decided(self, decision: Choice, feedback: str | None = None) -> None:
+    def decided(self, decision: Choice, feedback: str | None = None, args: dict[str, Any] | None = None) -> None:
         """The open question is decided, and the run acts on it next."""
-        made = decision_of(decision, feedback)
-        self._write("decided", decision=made.decision, feedback=made.feedback)
+        made = decision_of(decision, feedback, args)
+        self._write("decided", **made.data)
         self._pending.decided(made)
 
     def ended(self, run: Run) -> None:
@@ -175,7 +175,11 @@ class Journal:
 
         True for every call of the replies before a place where damage has cost whole events: then nobody knows.
         """
-        return call < self._unsure or (call, call_id) in self._pending.started
+        return call < self._unsure or self.began(call, call_id)
+
+    def began(self, call: int, call_id: str | None) -> bool:
+        """Whether the journal itself says that this call had started, and its step is missing."""
+        return (call, call_id) in self._pending.started
 
     def decision(self, confirmation: dict[str, Any]) -> Decision | None:
         """The decision about this question, recorded or made elsewhere; ``None`` while there is none. Cheap to poll."""
@@ -185,9 +189,12 @@ class Journal:
         path, digest = self._question(confirmation)
         return read_decision(path, digest, self._mask)
 
-    def settle(self, confirmation: dict[str, Any], decision: Choice, feedback: str | None = None) -> Decision:
+    def settle(
+        self, confirmation: dict[str, Any], decision: Choice, feedback: str | None = None,
+        args: dict[str, Any] | None = None,
+    ) -> Decision:  # fmt: skip
         """Decide here. When somebody else was first, theirs stands and is returned."""
-        mine = decision_of(decision, feedback)
+        mine = decision_of(decision, feedback, args)
         theirs = self.decision(confirmation)
         if theirs is None:
             path, digest = self._question(confirmation)

@@ -12,10 +12,27 @@ _HIDDEN = re.compile(
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
+# What is drawn as nothing though its category is that of letters and marks (Unicode's Default_Ignorable_Code_Point).
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
 
 def printable(text: str) -> str:
     """``text`` with what a terminal would obey, or not be able to show, as an escape: what is shown is all there is."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def visible(text: str) -> str:
+    """``text`` with everything as an escape that does not show as itself, but newline, tab and the plain blank.
+
+    For what is run or written as it is shown: blanks of other kinds and characters of no width are told as well.
+    """
+    if text.isascii():
+        return printable(text)
+    return "".join(char if _shows(char) else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def _shows(char: str) -> bool:
+    return char in "\n\t" or (char.isprintable() and _BLANK.match(char) is None)
 
 
 def printable_json(line: str) -> str:

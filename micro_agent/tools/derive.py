@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, get_type_hints, overload
 from micro_agent.errors import ToolDefinitionError
 from micro_agent.tools.docstring import read_docstring
 from micro_agent.tools.error import ToolError
-from micro_agent.tools.tool import Confirmation, Handler, Tool
+from micro_agent.tools.tool import Confirmation, Handler, Preview, Rejected, Tool
 from micro_agent.tools.typed_dicts import rebuilt
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def tool(
     read_only: bool = False,
     destructive: bool = False,
     requires_confirmation: Confirmation = False,
+    preview: Preview | None = None,
+    rejected: Rejected | None = None,
     timeout_s: float | None = 30.0,
     max_chars: int = 8000,
 ) -> Callable[[Handler], Tool]: ...
@@ -53,7 +55,8 @@ def tool(
         function: The function, sync or async.
         name: Another name for the tool.
         description: Another description.
-        **options: ``read_only``, ``destructive``, ``requires_confirmation``, ``timeout_s``, ``max_chars`` as in `Tool`.
+        **options: ``read_only``, ``destructive``, ``requires_confirmation``, ``preview``, ``rejected``, ``timeout_s``,
+            ``max_chars`` as in `Tool`.
 
     Raises:
         ToolDefinitionError: An argument has no type, or one without a JSON form; or it is ``*args`` or ``**kwargs``.

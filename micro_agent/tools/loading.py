@@ -11,10 +11,13 @@ from types import CodeType, ModuleType
 from typing import cast
 
 from micro_agent.errors import ToolDefinitionError
+from micro_agent.files.outside import is_inside
 from micro_agent.tools.adopt import as_tool
 from micro_agent.tools.tool import Tool
 
 _PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+_HERE = str(Path(__file__).resolve().parents[2])
+"""What is imported to import this package."""
 _WANTED = "decorate its functions with @tool (from micro_agent import tool), or list them as TOOLS = [...]"
 
 
@@ -29,7 +32,7 @@ def load_named(name: str) -> list[Tool]:
         ToolDefinitionError: It cannot be loaded, or has no tool; one line says why, with file and line of the fault.
     """
     try:
-        module = _of_file(Path(name).expanduser()) if _is_path(name) else importlib.import_module(name)
+        module = _of_file(Path(name).expanduser()) if is_path(name) else importlib.import_module(name)
         return [_as_tool(item) for item in _items(module)]
     except (Exception, SystemExit) as error:  # code of the user's may fail in any way, and must not end the program
         raise ToolDefinitionError(f"the tools of {name} cannot be loaded: {_told(name, error)}") from error
@@ -39,6 +42,19 @@ def importable(folder: Path) -> None:
     """Let modules of a folder be imported; those that are found today go before them, so that none is shadowed."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
+
+
+def shut_out(folder: Path) -> list[str]:
+    """Let nothing in a folder be imported from now on, but for what this program is installed in; that is returned."""
+    inside = [entry for entry in sys.path if is_inside(folder, Path(entry))]
+    own = [entry for entry in inside if entry == _HERE or (entry + os.sep).startswith(_installed())]
+    sys.path[:] = [entry for entry in sys.path if entry not in inside or entry in own]
+    return own
+
+
+def is_path(name: str) -> bool:
+    """Whether tools are named by the path of a file, and not by an import name."""
+    return name.endswith(".py") or name.startswith(".") or "/" in name
 
 
 def listed(loaded: object) -> Iterable[object]:
@@ -65,10 +81,6 @@ def one_line(error: BaseException) -> str:
     """The error in one line, with the name of its type where it is not one of ours."""
     text = str(error) if isinstance(error, ToolDefinitionError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:300]
-
-
-def _is_path(name: str) -> bool:
-    return name.endswith(".py") or name.startswith(".") or "/" in name
 
 
 def _of_file(path: Path) -> ModuleType:
@@ -124,13 +136,17 @@ def _told(name: str, error: BaseException) -> str:
 
 def _line_of(error: BaseException) -> str:
     """The last line of the user's own code that the error passed, as opposed to that of libraries."""
-    import sysconfig
-
-    installed = {str(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")}
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith(("<frozen ", _PACKAGE, *installed)):
+        if not frame.filename.startswith(("<frozen ", _PACKAGE, *_installed())):
             return f"{_shown(frame.filename)}:{frame.lineno}: "
     return ""
+
+
+def _installed() -> tuple[str, ...]:
+    """The folders that Python has its modules and packages in, each with a slash behind it."""
+    import sysconfig
+
+    return tuple({str(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")})
 
 
 def _shown(filename: str) -> str:

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from micro_agent.errors import ToolDefinitionError
@@ -19,7 +20,9 @@ ENTRY_POINTS = "micro_agent.tools"
 _log = logging.getLogger("micro_agent")
 
 
-def load_tools(*, modules: str | Sequence[str] | None = None, builtin: bool = True) -> dict[str, Tool]:
+def load_tools(
+    *, modules: str | Sequence[str] | None = None, builtin: bool | Mapping[str, Tool] = True
+) -> dict[str, Tool]:
     """The built-in tools, those of the files and modules that the user names, and those of plugins, by name.
 
     What a file or module gives is said in `load_named`. A plugin is an entry point of the group ``micro_agent.tools``:
@@ -29,7 +32,7 @@ def load_tools(*, modules: str | Sequence[str] | None = None, builtin: bool = Tr
     Args:
         modules: Files and import names, with commas between where it is text; default the environment variable
             ``TOOLS_MODULES``.
-        builtin: Whether ``calculator`` and ``now`` are among them.
+        builtin: Whether ``calculator`` and ``now`` are among them, or the tools that stand in their place.
 
     Raises:
         ToolDefinitionError: What is named cannot be loaded, or two tools have the same name; one line says where.
@@ -37,7 +40,9 @@ def load_tools(*, modules: str | Sequence[str] | None = None, builtin: bool = Tr
     if modules is None:
         modules = os.environ.get("TOOLS_MODULES", "")
     found: dict[str, tuple[Tool, str]] = {}
-    if builtin:
+    if isinstance(builtin, Mapping):
+        found = {name: (tool, "the toolset") for name, tool in builtin.items()}
+    elif builtin:
         found = {tool.name: (tool, "micro_agent") for tool in _built_in()}
     for name in filter(None, map(str.strip, modules.split(",") if isinstance(modules, str) else modules)):
         for tool in load_named(name):
@@ -74,6 +79,11 @@ def _several(tools: object) -> Iterable[object]:
     if callable(tools) or not isinstance(tools, Iterable):
         return [tools]
     return cast("Iterable[object]", tools)
+
+
+def repositories_of(tools: Mapping[str, Tool]) -> list[Path]:
+    """The folders that tools let a model work in."""
+    return list(dict.fromkeys(tool.repository for tool in tools.values() if tool.repository is not None))
 
 
 def digest(tools: Mapping[str, Tool] | Iterable[Tool]) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from micro_agent.errors import ToolDefinitionError
@@ -40,6 +41,7 @@ class Tool:
             observation, and nobody is asked. ``kind`` (``patch``, ``command``), ``id`` and ``text`` are shown as such.
         rejected: The observation of a call that a person rejected, from its arguments and the feedback. Without it, the
             error ``APPROVAL_REJECTED``.
+        repository: The folder that it lets a model work in: an agent takes no demos from there and writes no traces.
         timeout_s: Seconds that the handler may take. ``None`` calls it in the caller's thread: for pure quick ones.
         max_chars: The most characters of JSON that the model sees of a result; the middle of a longer one is cut.
 
@@ -58,6 +60,7 @@ class Tool:
     requires_confirmation: Confirmation = field(default=False, kw_only=True)
     timeout_s: float | None = field(default=30.0, kw_only=True)
     max_chars: int = field(default=8000, kw_only=True)
+    repository: Path | None = field(default=None, kw_only=True)
     function: Handler | None = field(default=None, kw_only=True, repr=False)
     """The function as it was written, where the handler is made from it; calling the tool calls this one."""
     schema: Schema = field(init=False, repr=False)
@@ -125,6 +128,8 @@ def _check_options(tool: Any) -> None:
         (not callable(tool.handler), "handler must be a function"),
         (tool.destructive and tool.read_only, "read_only and destructive exclude each other; leave one of them out"),
         (not _is_confirmation(tool.requires_confirmation), "requires_confirmation must be a bool or a plain function"),
+        (not (tool.preview is None or _is_plain(tool.preview)), "preview must be a plain function of the arguments"),
+        (not (tool.rejected is None or _is_plain(tool.rejected)), "rejected must be a plain function"),
         (not _is_timeout(tool.timeout_s), "timeout_s must be a number of seconds above 0, or None to run it inline"),
         (not _is_size(tool.max_chars), f"max_chars must be a whole number of at least {_MIN_CHARS}"),
     )
@@ -134,7 +139,11 @@ def _check_options(tool: Any) -> None:
 
 
 def _is_confirmation(value: object) -> bool:
-    return isinstance(value, bool) or (callable(value) and not inspect.iscoroutinefunction(value))
+    return isinstance(value, bool) or _is_plain(value)
+
+
+def _is_plain(value: object) -> bool:
+    return callable(value) and not inspect.iscoroutinefunction(value)
 
 
 def _is_timeout(value: object) -> bool:

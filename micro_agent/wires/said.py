@@ -6,6 +6,7 @@ from micro_agent.context.views import View
 from micro_agent.models.reply import mended
 from micro_agent.run import (
     CONTEXT_TRIMMED,
+    EDITED,
     MALFORMED_DECISION,
     MARKERS,
     NO_ACTION,
@@ -27,6 +28,7 @@ _SAYS = {
     REPETITION: "Note: ",
     SELF_CORRECTION: "Note: ",
     CONTEXT_TRIMMED: "Note: ",
+    EDITED: "Note: ",
 }
 
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from dspy.lm15 import Message
 
 from micro_agent.context.views import View
-from micro_agent.run import CONFIRMATION_REQUIRED, FINISH_ASKED, MAKE_ASKED, WARNING
+from micro_agent.run import CONFIRMATION_REQUIRED, EDITED, FINISH_ASKED, MAKE_ASKED, WARNING
 from micro_agent.text.encoding import encodable
 from micro_agent.wires.images import with_images
 from micro_agent.wires.native import NativeWire
@@ -60,4 +60,4 @@ def _refused_reply(wire: NativeWire, step: View) -> Message:
 
 
 def _is_call(step: View) -> bool:
-    return bool(step.get("call_id")) and step["tool"] != WARNING
+    return bool(step.get("call_id")) and step["tool"] not in (WARNING, EDITED)

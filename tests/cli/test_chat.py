@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Soon = Callable[[Callable[[], object]], None]
 READS = "\x1b[?2004h"
 """What a line editor that reads keys has said: a paste is to be marked as one."""
-PROMPT = "Run it? [y]es, [n]o, or no with a reason: "
+PROMPT = "Run it? [y]es, [n]o, [e]dit, or no with a reason: "
 
 
 def chatting(server: ModelServer, *options: str) -> list[str]:

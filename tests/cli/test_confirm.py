@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Soon = Callable[[Callable[[], object]], None]
 RunId = Callable[[str], str]
-PROMPT = "Run it? [y]es, [n]o, or no with a reason: "
+PROMPT = "Run it? [y]es, [n]o, [e]dit, or no with a reason: "
 
 
 def asking(server: ModelServer, *options: str) -> list[str]:

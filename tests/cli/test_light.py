@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 IDS = [f"{number:032x}" for number in range(6)]
-COMMANDS = ["", "ask", "replay", "resume", "approve", "reject", "traces", "traces list", "traces show",
-            "traces stats", "traces diff", "tools", "eval", "eval run", "eval report", "eval compare", "eval score",
-            "optimize", "serve", "doctor", "chat"]  # fmt: skip
+COMMANDS = ["", "ask", "replay", "resume", "approve", "reject", "approvals", "approvals list", "approvals show",
+            "traces", "traces list", "traces show", "traces stats", "traces diff", "tools", "eval", "eval run",
+            "eval report", "eval compare", "eval score", "optimize", "serve", "doctor", "chat", "patches",
+            "patches list", "patches show", "patches apply", "undo"]  # fmt: skip
 
 
 def leaves(command: Any, path: str = "") -> dict[str, Any]:
@@ -53,7 +54,7 @@ light = sorted({{"dspy", "litellm", "pydantic", "rich"}} & set(sys.modules))
 assert light == [], light
 calls = [name.split() + ["--help"] for name in {COMMANDS!r}]
 calls += [["tools"], ["traces", "list"], ["traces", "stats"], ["traces", "show", {IDS[0]!r}], ["resume", "--list"]]
-calls += [["replay", "--path", "traces/{IDS[0]}.jsonl"], ["approve", {IDS[0]!r}], ["--version"]]
+calls += [["replay", "--path", "traces/{IDS[0]}.jsonl"], ["approve", {IDS[0]!r}], ["approvals", "list"], ["--version"]]
 for call in calls:
     sys.argv[1:] = call
     print("=====", *call, flush=True)

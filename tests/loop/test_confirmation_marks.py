@@ -27,7 +27,7 @@ def test_a_word_that_stands_nowhere_marks_its_argument() -> None:
 def test_what_was_asked_for_leaves_the_question_as_it_was() -> None:
     paused = agent(call("mail", {"to": "dubemo"})).ask("Mail Dubemo: lunch!")
     assert paused.confirmation is not None
-    assert [*paused.confirmation] == ["run", "call", "call_id", "tool", "args", "reason", "sha256"]
+    assert [*paused.confirmation] == ["run", "call", "call_id", "tool", "args", "reason", "expires", "sha256"]
 
 
 def test_who_confirms_by_a_function_sees_the_marks() -> None:

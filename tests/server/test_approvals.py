@@ -1,5 +1,6 @@
 """Confirming over HTTP: what is asked is shown, one decision counts, and the run goes on in the server."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from micro_agent import Tool
+from micro_agent.run.questions import digest_of
 from micro_agent.testing import call, text
 from micro_agent.traces import TraceStore
 
@@ -31,7 +33,8 @@ def test_what_waits_is_listed_and_confirmed(start: "Start") -> None:
     (asked,) = serving.client.get("/approvals").json()["approvals"]
     assert asked["since"] > "2026"
     assert {**asked, "since": ""} == {
-        "run_id": first["trace_id"], "question": "Tidy up.", "tool": "delete", "args": {"path": "a"},
+        "run_id": first["trace_id"], "question": "Tidy up.", "tool": "delete", "args": {"path": "a"}, "kind": "tool",
+        "id": None, "shown": None, "edited": None, "fault": None, "expires": first["confirmation"]["expires"],
         "ungrounded": [], "reason": first["confirmation"]["reason"], "sha256": first["confirmation"]["sha256"],
         "since": "", "busy": False,
     }  # fmt: skip
@@ -42,6 +45,57 @@ def test_what_waits_is_listed_and_confirmed(start: "Start") -> None:
     assert (status, done["status"], done["answer"], serving.deleted) == (200, "completed", "Done.", ["a"])
     assert done["steps"][-1]["observation"]["feedback"] == "b is needed"
     assert serving.client.get("/approvals").json() == {"approvals": []}
+
+
+def test_what_is_edited_is_asked_about_once_more(start: "Start") -> None:
+    serving = start([call("delete", {"path": "a"}), text("Done.")])
+    first = paused(serving)
+    status, refused = confirm(serving, first["trace_id"], decision="reject", args={"path": "b"})
+    assert (status, refused["error"]["code"]) == (422, "invalid_request")
+    assert confirm(serving, first["trace_id"], args=["b"])[0] == 422
+    status, wrong = confirm(serving, first["trace_id"], args={"name": "b"}, sha256=first["confirmation"]["sha256"])
+    assert (status, wrong["status"], wrong["confirmation"]["args"]) == (200, "confirmation_required", {"path": "a"})
+    assert "path" in wrong["confirmation"]["fault"]
+    (asked,) = serving.client.get("/approvals").json()["approvals"]
+    assert (asked["fault"], asked["edited"]) == (wrong["confirmation"]["fault"], None)
+    status, edited = confirm(serving, first["trace_id"], args={"path": "b"}, sha256=asked["sha256"])
+    assert (status, edited["confirmation"]["args"], serving.deleted) == (200, {"path": "b"}, [])
+    (asked,) = serving.client.get("/approvals").json()["approvals"]
+    assert (asked["args"], asked["edited"], asked["fault"]) == ({"path": "b"}, {"path": "a"}, None)
+    assert confirm(serving, first["trace_id"], sha256=first["confirmation"]["sha256"])[0] == 409
+    status, done = confirm(serving, first["trace_id"], sha256=asked["sha256"])
+    assert (status, done["status"], serving.deleted) == (200, "completed", ["b"])
+    assert [step["edited"] for step in done["steps"] if step["tool"] == "delete"] == [{"path": "a"}]
+
+
+def test_a_preview_is_listed(start: "Start") -> None:
+    shown = {"kind": "command", "id": "cmd_0123456789", "text": "rm -rf x", "cwd": "/"}
+    schema = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
+    tool = Tool("run", "Run.", schema, str, requires_confirmation=True, preview=lambda args: shown)  # pyright: ignore[reportUnknownLambdaType]
+    serving = start([call("run", {"cmd": "rm"}), text("Done.")], tools=[tool])
+    first = paused(serving)
+    (asked,) = serving.client.get("/approvals").json()["approvals"]
+    assert (asked["kind"], asked["id"], asked["shown"]) == ("command", "cmd_0123456789", shown)
+    assert first["confirmation"]["shown"] == shown
+
+
+def test_an_expired_question_is_asked_anew(start: "Start", store: TraceStore) -> None:
+    serving = start([call("delete", {"path": "a"}), text("Done.")])
+    first = paused(serving)
+    (journal,) = (store.state_dir / "runs").glob("*.journal")
+    lines = journal.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if '"asked"' in line)
+    line = json.loads(lines[at])
+    line["confirmation"]["expires"] = "2026-01-01T00:00:00.000Z"  # as on the next day
+    line["confirmation"]["sha256"] = digest_of(line["confirmation"])
+    lines[at] = json.dumps(line)
+    journal.write_text("\n".join(lines) + "\n")
+    status, late = confirm(serving, first["trace_id"])
+    assert (status, late["error"]["code"]) == (409, "approval_expired")
+    again = serving.client.post(f"/runs/{first['trace_id']}/resume").json()
+    assert (again["status"], serving.deleted) == ("confirmation_required", [])
+    assert confirm(serving, first["trace_id"], sha256=again["confirmation"]["sha256"])[1]["answer"] == "Done."
+    assert serving.deleted == ["a"]
 
 
 def test_arguments_that_stand_nowhere_are_marked(start: "Start") -> None:

@@ -83,8 +83,13 @@ def tools_of(folder: str | Path, mischief: Callable[[Path], None]) -> list[Tool]
     return [
         Tool("look", "Look around.", NOTHING, look, read_only=True, timeout_s=None),
         Tool("send", "Send a letter.", PARAMETERS, do, timeout_s=None),
-        Tool("pay", "Pay for a letter.", PARAMETERS, do, timeout_s=None, requires_confirmation=True),
+        Tool("pay", "Pay for a letter.", PARAMETERS, do, timeout_s=None, requires_confirmation=True, preview=bill),
     ]
+
+
+def bill(args: dict[str, Any]) -> dict[str, Any]:
+    """What a person is shown of a payment."""
+    return {"kind": "command", "id": "cmd_0123456789", "text": f"pay {args['letter']}"}
 
 
 def get_tools() -> dict[str, Tool]:
@@ -132,14 +137,19 @@ def ask(url: str, folder: str, *, pause: bool = False, before: str = "", mischie
     yield told(lambda: agent.ask(question(Path(folder))))
 
 
-def decide(url: str, folder: str) -> Words:
-    """Approve what the run asks."""
+def decide(url: str, folder: str, *, args: dict[str, Any] | None = None) -> Words:
+    """Approve what the run asks, or that it is done with other arguments."""
     store = store_of(folder)
     try:
-        store.decide(store.open_runs()[0].id, "approve")
+        store.decide(store.open_runs()[0].id, "approve", args=args)
         yield {"status": "decided"}
     except StorageError as error:
         yield {"status": "refused", "message": str(error)}
+
+
+def edit(url: str, folder: str) -> Words:
+    """Approve the payment for another letter."""
+    return decide(url, folder, args={"letter": "d"})
 
 
 def go_on(url: str, folder: str) -> Words:
@@ -281,6 +291,6 @@ def warm_up(url: str, folder: Path) -> None:
 
 
 TASKS: dict[str, Callable[..., Words]] = {
-    "ask": ask, "decide": decide, "go on": go_on, "mend": mend, "resume": resume_only, "command": command,
+    "ask": ask, "decide": decide, "edit": edit, "go on": go_on, "mend": mend, "resume": resume_only, "command": command,
     "keep": keep, "write": write, "evaluate": evaluate, "save": save,
 }  # fmt: skip

@@ -59,7 +59,10 @@ def test_a_run_that_is_asked_for(syscall: str, nursery: Nursery, tally: Tally, t
         tally.count("killed at a system call: run", nursery.live("mend", folder).last(), harmed=ended.killed)
 
 
-@pytest.mark.parametrize(("tasks", "last"), [([], "decide"), (["decide"], "go on")])
+@pytest.mark.parametrize(
+    ("tasks", "last"),
+    [([], "decide"), (["decide"], "go on"), ([], "edit"), (["edit"], "go on"), (["edit", "go on", "decide"], "go on")],
+)
 def test_a_run_that_paused(tasks: list[str], last: str, nursery: Nursery, tally: Tally, tmp_path: Path) -> None:
     for syscall in CHANGES:
         for folder, ended in killed_at_every(nursery, last, syscall, tmp_path, left_by(nursery, *tasks)):

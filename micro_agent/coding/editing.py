@@ -1,0 +1,198 @@
+"""``edit_file``: one place of a file is replaced, as a person has seen it, or nothing is."""
+
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from micro_agent.coding.bounds import LINES, cut_line, cut_list
+from micro_agent.coding.closest import closest
+from micro_agent.coding.contents import Contents, read_contents, replace, stale
+from micro_agent.coding.finding import MOST_PLACES, Edit, Several, common, find_edit
+from micro_agent.coding.opening import opened, suggestion
+from micro_agent.coding.paths import Place
+from micro_agent.coding.workplace import Workplace
+from micro_agent.tools.error import ToolError
+from micro_agent.tools.tool import Tool
+
+_AROUND, _MOST_CLOSEST, _LONGEST = 3, 10, 100_000
+_LINE = re.compile("[^\n]*\n|[^\n]+")
+_LONE_RETURN = re.compile("\r(?!\n)")
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "From the root of the repository."},
+        "target": {
+            "type": "string",
+            "description": "The text to replace, as it stands in the file, at one place only.",
+        },
+        "replacement": {"type": "string", "description": "The text to put there."},
+    },
+    "required": ["path", "target", "replacement"],
+    "additionalProperties": False,
+}
+
+
+class EditError(ToolError):
+    """An edit that cannot be made, with more about why: ``lines`` (numbers), or the ``closest`` region."""
+
+    def __init__(self, code: str, message: str, *, recovery: dict[str, Any], **more: Any) -> None:
+        super().__init__(code, message, recovery=recovery)
+        self.more = more
+
+    def observation(self) -> dict[str, Any]:
+        """What the model sees."""
+        return super().observation() | self.more
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """An edit of a file that is held open."""
+
+    place: Place
+    contents: Contents
+    edit: Edit
+    data: bytes
+
+
+def tools(place: Workplace) -> list[Tool]:
+    """``edit_file``."""
+
+    def edit_file(path: str, target: str, replacement: str) -> dict[str, Any]:
+        with _planned(place, path, target, replacement) as planned:
+            replace(planned.place, planned.data)
+            name, edit = planned.place.path, planned.edit
+        place.read[name] = sha256(planned.data).hexdigest()
+        result: dict[str, Any] = {"ok": True, "path": name, "start_line": edit.lines[0], "end_line": edit.lines[1]}
+        return result | ({"repaired": list(edit.repaired)} if edit.repaired else {})
+
+    def preview(args: dict[str, Any]) -> dict[str, Any]:
+        with _planned(place, args["path"], args["target"], args["replacement"]) as planned:
+            name, edit = planned.place.path, planned.edit
+            diff = _diff(name, planned.contents.text, edit)
+        place.read.setdefault(name, planned.contents.digest)  # what was shown is what may be changed
+        shown: dict[str, Any] = {"kind": "patch", "id": f"patch_{sha256(diff.encode()).hexdigest()[:10]}", "text": diff}
+        return shown | {"files": [name]} | ({"repaired": list(edit.repaired)} if edit.repaired else {})
+
+    told = "Replace one piece of text in a file. target must stand there exactly once: add lines around it if needed."
+    return [Tool("edit_file", told, _PARAMETERS, edit_file, preview=preview, requires_confirmation=True)]
+
+
+@contextmanager
+def _planned(workplace: Workplace, path: str, target: str, replacement: str) -> Generator[_Planned]:
+    """What an edit comes to.
+
+    Raises:
+        ToolError: It cannot be made.
+    """
+    _check(target, replacement)
+    with opened(workplace, path, "write") as place:
+        contents = _read(place)
+        if workplace.read.get(place.path, contents.digest) != contents.digest:
+            raise stale(place.path)
+        edit = _edit(place.path, contents.text, target, replacement)
+        text = contents.text[: edit.start] + edit.new + contents.text[edit.end :]
+        if text == contents.text:
+            raise ToolError("VALIDATION_FAILED", "the edit would change nothing: that is what the file says")
+        yield _Planned(place, contents, edit, _encoded(contents, text))
+
+
+def _check(target: str, replacement: str) -> None:
+    if not target.strip("\r\n"):
+        raise ToolError("VALIDATION_FAILED", "target is empty: give the text that is to be replaced")
+    if len(target) > _LONGEST:
+        raise ToolError("VALIDATION_FAILED", f"target has more than {_LONGEST} characters: replace a smaller part")
+    if target == replacement:
+        raise ToolError("VALIDATION_FAILED", "target and replacement are the same: nothing would change")
+    if _LONE_RETURN.search(replacement):
+        raise ToolError("VALIDATION_FAILED", "replacement holds a carriage return that is not followed by a newline")
+    if "\0" in replacement:
+        raise ToolError("VALIDATION_FAILED", "replacement holds a NUL character, which no text has")
+
+
+def _read(place: Place) -> Contents:
+    file = os.open(place.name, _OPEN, dir_fd=place.directory)
+    try:
+        return read_contents(file, place.path)
+    finally:
+        os.close(file)
+
+
+def _encoded(contents: Contents, text: str) -> bytes:
+    try:
+        return contents.as_bytes(text)
+    except UnicodeEncodeError as error:
+        sign = ascii(error.object[error.start])
+        message = f"replacement has the character {sign}, which a file in {contents.encoding} cannot have"
+        raise ToolError("VALIDATION_FAILED", message) from None
+
+
+def _edit(path: str, text: str, target: str, replacement: str) -> Edit:
+    try:
+        edit = find_edit(text, target, replacement)
+    except Several as several:
+        raise _ambiguous(path, several.lines) from None
+    if edit is None:
+        raise _not_found(path, text, target)
+    return edit
+
+
+def _ambiguous(path: str, lines: list[int]) -> ToolError:
+    shown, was_cut = cut_list(lines)
+    told = ", ".join(map(str, shown)) + ", …" * was_cut
+    often = f"{len(lines)} times" if len(lines) < MOST_PLACES else f"at least {MOST_PLACES} times"
+    message = f"target stands {often} in {path!r:.200}, in lines {told}: add lines around the one you mean"
+    return EditError("TARGET_AMBIGUOUS", message, recovery=_reading(path, lines[0], lines[0], lines[-1]), lines=shown)
+
+
+def _not_found(path: str, text: str, target: str) -> ToolError:
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    found = closest(lines, target)
+    message = f"target does not stand in {path!r:.200}"
+    if found is None:
+        return EditError(
+            "NOT_FOUND_IN_FILE", f"{message}, nor anything like it", recovery=_reading(path, 1, 1, len(lines))
+        )
+    first, last = found
+    shown, _ = cut_list([f"{at}: {cut_line(lines[at - 1], 200)[0]}" for at in range(first, last + 1)], _MOST_CLOSEST)
+    region = {"start_line": first, "end_line": last, "lines": shown}
+    told = f"{message}; lines {first} to {last} are the closest: copy target from there"
+    return EditError("NOT_FOUND_IN_FILE", told, recovery=_reading(path, first, last, len(lines)), closest=region)
+
+
+def _reading(path: str, first: int, last: int, total: int) -> dict[str, Any]:
+    """The hint to read around lines."""
+    start = max(1, first - 5)
+    arguments = {"path": path, "start_line": start, "end_line": min(last + 5, start + LINES - 1, total)}
+    return suggestion("read_file", arguments, "see what stands there, and copy it")
+
+
+def _diff(path: str, text: str, edit: Edit) -> str:
+    """The edit as a unified diff with one hunk."""
+    begin = text.rfind("\n", 0, edit.start) + 1
+    end = text.find("\n", edit.end) + 1 or len(text)
+    old: list[str] = _LINE.findall(text, begin, end)
+    new: list[str] = _LINE.findall(text[begin : edit.start] + edit.new + text[edit.end : end])
+    same = common(old, new)
+    behind = common(old[same:][::-1], new[same:][::-1])
+    before = [*_LINE.findall(text, 0, begin)[-_AROUND:], *old[:same]][-_AROUND:]
+    after = [*old[len(old) - behind :], *_LINE.findall(text, end)[:_AROUND]][:_AROUND]
+    old, new = old[same : len(old) - behind], new[same : len(new) - behind]
+    first = text.count("\n", 0, begin) + 1 + same - len(before)
+    rows = [*_marked(" ", before), *_marked("-", old), *_marked("+", new), *_marked(" ", after)]
+    around = len(before) + len(after)
+    ranges = f"-{_range(first, around + len(old))} +{_range(first, around + len(new))}"
+    return "".join([f"--- a/{path}\n+++ b/{path}\n@@ {ranges} @@\n", *rows])
+
+
+def _range(first: int, count: int) -> str:
+    """Lines as a hunk names them; none are named by the line before them."""
+    return f"{first if count else first - 1},{count}"
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    return [mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n" for line in lines]

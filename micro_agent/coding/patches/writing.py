@@ -1,0 +1,277 @@
+"""All changes of a patch are written, or none, whatever ends the process in between.
+
+The new contents are written beside the files, then each is renamed into its place. A journal in the folder of state
+says beforehand what will be done, and keeps what was there. Whoever comes next and finds one takes back what was done:
+the patch was not applied.
+"""
+
+import fcntl
+import json
+import logging
+import os
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+from micro_agent.coding.patches.changes import Change
+from micro_agent.coding.patches.faults import PatchError, misfit
+from micro_agent.coding.paths import PathForbidden, Place, resolve
+from micro_agent.files.jsonl import open_file, private_folder, sync_folder, write_new
+
+_log = logging.getLogger("micro_agent")
+_JOURNAL, _LOCK, _BLOBS = "pending.json", "lock", "blobs"
+
+
+def folder_of(state: Path) -> Path:
+    """Where the patches of a repository are kept, below its folder of state."""
+    return state / "patches"
+
+
+@contextmanager
+def alone(root: Path, state: Path) -> Generator[None]:
+    """Be the only one who applies patches to this repository; what somebody was killed at is taken back first."""
+    folder = folder_of(state)
+    with ExitStack() as opened:
+        try:
+            private_folder(folder)
+            descriptor = open_file(folder / _LOCK, os.O_RDWR | os.O_CREAT)
+            opened.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _recover(root, folder)
+        except OSError as error:
+            raise misfit(f"patches cannot be kept in {folder}: {error}") from error
+        yield
+
+
+def digest(data: bytes | None) -> str | None:
+    """The sha256 of a file; ``None`` for one that is not there."""
+    return None if data is None else sha256(data).hexdigest()
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file of the state in one step, for this user alone."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    write_new(temporary, data)
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def keep(folder: Path, data: bytes) -> None:
+    """Keep what a file holds under its sha256."""
+    path = folder / _BLOBS / sha256(data).hexdigest()
+    private_folder(path.parent)
+    if not path.exists():
+        put(path, data)
+
+
+def kept(folder: Path, name: str) -> bytes:
+    """What `keep` kept. Raises `OSError`."""
+    return (folder / _BLOBS / name).read_bytes()
+
+
+def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str, bytes] | None = None) -> None:
+    """Write all changes, or none. The caller is `alone`.
+
+    Args:
+        root: The top of the repository.
+        changes: What becomes of each file.
+        state: The folder of the repository's state.
+        record: The name and the content of a file in the folder of patches that says that it was done. It is written
+            if and only if the changes are.
+
+    Raises:
+        PatchError: A file is another than when the changes were worked out, or cannot be written. Nothing was changed.
+    """
+    folder = folder_of(state)
+    staged: list[_Staged] = []
+    try:
+        staged += [_Staged(change, resolve(root, change.path, "write")) for change in changes]
+        for change in changes:
+            if change.before is not None:
+                keep(folder, change.before)
+        put(folder / _JOURNAL, _journal(staged))
+        _carry_out(root, folder, staged, record)
+    except (PathForbidden, OSError) as error:
+        raise misfit(f"the patch cannot be written, and nothing was changed: {error}") from error
+    finally:
+        for one in staged:
+            one.close()
+    try:
+        _recover(root, folder)
+    except OSError as error:  # the journal says that it was done: whoever comes next finishes it
+        _log.warning("%s is left: %s", folder / _JOURNAL, error)
+
+
+def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", record: tuple[str, bytes] | None) -> None:
+    """Do what the journal says, and write down there that it was done; or take back what was."""
+    try:
+        for one in staged:
+            one.stage()
+        for one in staged:
+            one.finish()
+        for one in staged:
+            os.fsync(one.directory)
+        put(folder / _JOURNAL, _done(record))
+    except BaseException:
+        if not _recover(root, folder):
+            raise
+
+
+@dataclass(slots=True)
+class _Staged:
+    """One change on its way into its place."""
+
+    change: Change
+    place: Place
+    directory: int = -1
+    temporary: str = ""
+
+    def __post_init__(self) -> None:
+        self.temporary = f".micro-agent-{secrets.token_hex(8)}.tmp"
+
+    def made(self) -> list[str]:
+        """The folders that are made for it, from the root, the first one first."""
+        parts = self.change.path.split("/")[:-1]
+        missing = len(self.place.missing)
+        return ["/".join(parts[: len(parts) - missing + at + 1]) for at in range(missing)]
+
+    def stage(self) -> None:
+        """Make the folders, and write the new content beside the file."""
+        self.directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.place.directory)
+        for name in self.place.missing:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=self.directory)
+                os.fsync(self.directory)
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            below = os.open(name, flags, dir_fd=self.directory)
+            os.close(self.directory)
+            self.directory = below
+        if self.change.after is not None:
+            _write_beside(self.directory, self.temporary, self.change)
+
+    def finish(self) -> None:
+        """Put the content into its place, if what is there is what was read."""
+        name = self.place.name
+        if _identity(_stat(self.directory, name)) != _identity(self.change.was):
+            raise misfit(f"{self.change.path} was changed by somebody else in the meantime", self.change.path)
+        if self.change.after is None:
+            os.unlink(name, dir_fd=self.directory)
+        else:
+            os.rename(self.temporary, name, src_dir_fd=self.directory, dst_dir_fd=self.directory)
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self.directory >= 0:
+            os.close(self.directory)
+        self.place.close()
+
+
+def _stat(directory: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _identity(was: os.stat_result | None) -> tuple[int, ...] | None:
+    """What differs once a file has been written or replaced."""
+    return was and (was.st_dev, was.st_ino, was.st_mode, was.st_size, was.st_mtime_ns)
+
+
+def _write_beside(directory: int, name: str, change: Change) -> None:
+    """Write a new content with the mode and the owner that its file has."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    mode = change.mode & 0o777
+    descriptor = os.open(name, flags, mode, dir_fd=directory)
+    with open(descriptor, "wb", buffering=0) as file:
+        rest = memoryview(change.after or b"")
+        while rest:
+            rest = rest[file.write(rest) :]
+        if change.was is not None:
+            with suppress(PermissionError):  # only the superuser gives files away
+                os.fchown(descriptor, change.was.st_uid, change.was.st_gid)
+            os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+
+
+def _journal(staged: Sequence[_Staged]) -> bytes:
+    entries = [
+        {
+            "path": one.change.path, "temporary": one.temporary, "made": one.made(),
+            "before": digest(one.change.before), "after": digest(one.change.after), "mode": _mode(one.change),
+        }
+        for one in staged
+    ]  # fmt: skip
+    return json.dumps({"format": 1, "entries": entries}).encode()
+
+
+def _mode(change: Change) -> int:
+    return change.mode if change.was is None else change.was.st_mode & 0o777
+
+
+def _done(record: tuple[str, bytes] | None) -> bytes:
+    return json.dumps({"format": 1, "entries": [], "record": record and [record[0], record[1].decode()]}).encode()
+
+
+def _recover(root: Path, folder: Path) -> bool:
+    """Take back what a journal says, if there is one; where all was done, say so in the record of the patch instead.
+
+    Returns:
+        Whether all was done.
+    """
+    try:
+        journal = json.loads((folder / _JOURNAL).read_bytes())
+    except FileNotFoundError:
+        return False
+    is_done = "record" in journal
+    if is_done and journal["record"] is not None:
+        put(folder / journal["record"][0], journal["record"][1].encode())
+    entries = cast("list[dict[str, Any]]", journal["entries"])
+    for entry in reversed(entries):
+        try:
+            _take_back(root, folder, entry)
+        except (PathForbidden, PatchError, OSError) as error:
+            _log.warning("%r stays as it is after a patch that was not finished: %s", entry["path"], error)
+    for made in sorted({made for entry in entries for made in entry["made"]}, key=len, reverse=True):
+        with suppress(PathForbidden, OSError), resolve(root, f"{made}/x", "write") as place:
+            if not place.missing:
+                parent, _, name = made.rpartition("/")
+                with resolve(root, f"{parent}/x" if parent else "x", "write") as above:
+                    os.rmdir(name, dir_fd=above.directory)
+    (folder / _JOURNAL).unlink()
+    sync_folder(folder)
+    return is_done
+
+
+def _take_back(root: Path, folder: Path, entry: dict[str, Any]) -> None:
+    """Put one file back as it was, if it is as the patch made it."""
+    with resolve(root, entry["path"], "write") as place:
+        if place.missing:
+            return
+        with suppress(FileNotFoundError):
+            os.unlink(entry["temporary"], dir_fd=place.directory)
+        now = digest(content_at(place))
+        if now == entry["before"]:
+            return
+        if now != entry["after"]:
+            raise misfit("somebody changed it since")
+        if entry["before"] is None:
+            os.unlink(place.name, dir_fd=place.directory)
+            return
+        before = kept(folder, entry["before"])
+        change = Change(entry["path"], None, before, entry["mode"], place.was)
+        _write_beside(place.directory, entry["temporary"], change)
+        os.rename(entry["temporary"], place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
+
+
+def content_at(place: Place) -> bytes | None:
+    """What is at a place; ``None`` where nothing is."""
+    if place.was is None:
+        return None
+    descriptor = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place.directory)
+    with open(descriptor, "rb") as file:
+        return file.read()
