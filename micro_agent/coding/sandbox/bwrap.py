@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +22,6 @@ from micro_agent.coding.sandbox.seccomp import program
 from micro_agent.coding.sandbox.stages import environment, folder_of, path_outside, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
-_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--", "/bin/sh", "-c"]
-_IF_PARENT_LIVES = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
-"""The system kills it when its parent ends, from here on; if the parent has ended before, it ends by itself."""
 _IN_VIEW = """set -e
 mount -t tmpfs -o "size=$1,mode=0700" tmpfs "$2"
 cd "$2"
@@ -83,9 +80,10 @@ class Bwrap:
             options = [*self._mounts(profile, source, bounds), "--chdir", folder, "--clearenv"]
             for name, value in variables.items():
                 options += ["--setenv", name, value]
-            inner = supervised(pipeline, bounds)
             outer = [*before, "bwrap", *options]
-            started = after.enter_context(_started(outer, inner, self.root, stdin=bool(stdin)))
+            started = after.enter_context(
+                _started(outer, lambda pipes: supervised(pipeline, bounds, alive=pipes), self.root, stdin=bool(stdin))
+            )
             ran = watch(started, stdin, bounds, since=since)
         if b'"exit-code"' not in started.report and ran.exit is not None and ran.exit < BY_SIGNAL:
             said = ran.stderr.decode(errors="replace").strip().replace(str(self.root), ".")
@@ -130,17 +128,23 @@ def _cover(path: str) -> list[str]:
 
 
 @contextmanager
-def _started(outer: list[str], inner: list[str], root: Path, *, stdin: bool) -> Generator[Started]:
+def _started(
+    outer: list[str], inner: Callable[[str], list[str]], root: Path, *, stdin: bool
+) -> Generator[Started]:  # fmt: skip
     """Bubblewrap with this program in it, for `watch`."""
-    with ExitStack() as after:
+    with ExitStack() as closing, ExitStack() as after:
         status, reporting = os.pipe()
         after.callback(os.close, reporting)
+        alive, ours = os.pipe()  # our end is closed with us, however we end
+        closing.callback(os.close, ours)
+        after.callback(os.close, alive)
         filtering = os.memfd_create("seccomp")
         after.callback(os.close, filtering)
         os.write(filtering, program(internet=True))
         os.lseek(filtering, 0, os.SEEK_SET)
-        argv = [*_WITH_PARENT, _IF_PARENT_LIVES, "sh", str(os.getpid()), *outer]
-        argv += ["--seccomp", str(filtering), "--json-status-fd", str(reporting), "--", *inner]
+        # Nothing ends bubblewrap before it asks for that: its child would wait for it for ever. See `alive` instead.
+        argv = [*outer, "--seccomp", str(filtering), "--json-status-fd", str(reporting), "--"]
+        argv += inner(f"{alive} {status}")  # it reports into an open pipe even without us
         try:
             process = subprocess.Popen(
                 argv,
@@ -150,13 +154,14 @@ def _started(outer: list[str], inner: list[str], root: Path, *, stdin: bool) -> 
                 bufsize=0,
                 cwd="/",
                 env={"PATH": path_outside(root)},
-                pass_fds=(filtering, reporting),
+                pass_fds=(filtering, reporting, alive, status),
                 start_new_session=True,
             )
         except OSError as error:
             os.close(status)
             raise SandboxUnavailable(f"bwrap cannot be started: {error}") from None
-    yield Started(process, lambda: _end(process.pid), status, lambda most: usage_of(process.pid, most + _OWN))
+        after.close()
+        yield Started(process, lambda: _end(process.pid), status, lambda most: usage_of(process.pid, most + _OWN))
 
 
 def _end(pid: int) -> None:

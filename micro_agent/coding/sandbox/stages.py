@@ -13,6 +13,9 @@ from micro_agent.coding.sandbox.contract import Bounds, Stage
 
 _SCRIPT = r"""
 exec 3>&2 2>/dev/null
+alive=$1; shift
+if [ "$alive" ]; then read -t 0 -u "${alive%% *}" && exit 1; fi
+for pipe in $alive; do exec {pipe}<&-; done
 for limit in "${@:2:$1}"; do ulimit "${limit%%=*}" "${limit#*=}"; done
 shift $(($1 + 1))
 one() {
@@ -32,7 +35,8 @@ all() {
 set -o pipefail
 """
 _INSTEAD, _WITHIN = 'all "$@"\n', '(all "$@"); exit $?\n'
-"""The shell's own errors, such as "Killed", go nowhere: the exit status says it. A limit that the system has set lower
+"""The first argument is a pipe that ends with our process: what was to end the sandbox with it may have come too late.
+The shell's own errors, such as "Killed", go nowhere: the exit status says it. A limit that the system has set lower
 already cannot be raised, and need not be."""
 
 _OPEN_FILES = 1024
@@ -40,10 +44,13 @@ _HARMLESS = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/bash", stays: bool = False) -> list[str]:
+def supervised(
+    pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/bash", stays: bool = False, alive: str = ""
+) -> list[str]:
     """The argv that sets the limits and runs a pipeline, with its exit status as of ``pipefail``.
 
     A program alone takes the place of the shell, unless it ``stays``: the first process of a container gets no signals.
+    It starts nothing if the pipe whose descriptor comes first in ``alive`` has ended; it closes all that are there.
     """
     limits = {
         "-c": 0,
@@ -54,7 +61,7 @@ def supervised(pipeline: Sequence[Stage], bounds: Bounds, *, bash: str = "/bin/b
         "-u": bounds.processes,
     }
     script = _SCRIPT + (_WITHIN if stays else _INSTEAD)
-    argv = [bash, "--noprofile", "--norc", "-p", "-c", script, "sandbox", str(len(limits))]
+    argv = [bash, "--noprofile", "--norc", "-p", "-c", script, "sandbox", alive, str(len(limits))]
     argv += [f"{option}={value}" for option, value in limits.items()]
     for stage in pipeline:
         argv += [str(len(stage.argv)), stage.stderr, *stage.argv]
