@@ -18,6 +18,7 @@ from tests.coding.sandbox_kinds import Place, image_of_machine, made_place, run,
 
 pytestmark = pytest.mark.torture
 GIGABYTES = 10
+ROUNDS = 6
 FLOOD = """
 import json, resource, sys, time
 from pathlib import Path
@@ -86,7 +87,7 @@ def test_a_flood_of_output(place: Place, sandbox: Sandbox) -> None:
 
 def test_a_bomb_of_forks(sandbox: Sandbox) -> None:
     mark = mark_of(6)
-    bomb = f"bomb() {{ bomb | bomb & }}; trap '' TERM; : {mark}; bomb; sleep {mark}"
+    bomb = f"bomb() {{ sleep 0.05; bomb | bomb & }}; trap '' TERM; : {mark}; bomb; sleep {mark}"
     ran = run(sandbox, "bash", "-c", bomb, bounds=Bounds(timeout_s=20.0, processes=100))
     assert ran.exit in (None, 137)
     assert running(mark) == []
@@ -96,7 +97,7 @@ def test_a_bomb_of_forks(sandbox: Sandbox) -> None:
 def test_a_bomb_of_forks_in_sessions_of_their_own(place: Place) -> None:
     """Only a process namespace ends them for certain where the system refuses root no process."""
     mark = mark_of(7)
-    bomb = f'bomb() {{ setsid bash -c "$0" "$0" & setsid bash -c "$0" "$0" & }}; : {mark}; bomb; sleep {mark}'
+    bomb = f'bomb() {{ sleep 0.1; setsid bash -c "$0" "$0" & setsid bash -c "$0" "$0" & }}; : {mark}; bomb; sleep {mark}'
     ran = place.sandbox("bwrap").run([Stage(("bash", "-c", bomb, bomb))], "ro", bounds=Bounds(20.0, processes=100))
     assert ran.exit in (None, 137)
     assert running(mark) == []
@@ -113,7 +114,7 @@ def test_memory_of_many(sandbox: Sandbox) -> None:
 def test_our_process_killed_at_any_moment(place: Place, sandbox: Sandbox, profile: Profile) -> None:
     slow = sandbox.kind == "container"
     mark = mark_of(8)
-    for _ in range(6 if slow else 25):
+    for _ in range(2 if slow else ROUNDS):
         command = [sys.executable, "-c", OURS, sandbox.kind, place.root, place.state, mark, profile]
         ours = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert ours.stdout is not None

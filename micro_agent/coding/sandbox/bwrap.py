@@ -34,8 +34,28 @@ exec "$@"
 """
 """A view of the repository over itself: what is written goes into a file system in memory that nobody else sees."""
 _EMPTY = ("/tmp", "/var/tmp", "/dev/shm")
-_OWN = 3
+_WATCHED = r"""
+end() {
+    read -r outer others <"/proc/$$/task/$$/children" || exit 1
+    kill -STOP "$outer"
+    read -r inner others <"/proc/$outer/task/$outer/children"
+    kill -KILL "${inner:-$outer}"
+    kill -CONT "$outer"
+}
+trap end TERM
+ours=$1; shift
+"$@" <&0 &
+[ "$PPID" = "$ours" ] || end
+wait "$!"; code=$?
+while kill -0 "$!"; do wait "$!"; code=$?; done 2>/dev/null
+exit "$code"
+"""
+"""Bubblewrap ends with its parent; where that happens before its child has its users, the child waits for ever. So its
+parent is this shell, which is told of our end (PR_SET_PDEATHSIG) and then ends the child before bubblewrap."""
+_OWN = 4
 """Processes of the sandbox itself."""
+_AROUND = 2
+"""Those outside of the namespace: the shell and bubblewrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +162,8 @@ def _started(
         after.callback(os.close, filtering)
         os.write(filtering, program(internet=True))
         os.lseek(filtering, 0, os.SEEK_SET)
-        # Nothing ends bubblewrap before it asks for that: its child would wait for it for ever. See `alive` instead.
-        argv = [*outer, "--seccomp", str(filtering), "--json-status-fd", str(reporting), "--"]
+        argv = ["setpriv", "--pdeathsig", "TERM", "--", "/bin/bash", "--noprofile", "--norc", "-p", "-c", _WATCHED]
+        argv += ["watching", str(os.getpid()), *outer, "--seccomp", str(filtering), "--json-status-fd", str(reporting), "--"]
         argv += inner(f"{alive} {status}")  # it reports into an open pipe even without us
         try:
             process = subprocess.Popen(
@@ -165,13 +185,19 @@ def _started(
 
 
 def _end(pid: int) -> None:
-    """End the first process of the namespace, with which all others end, and let bubblewrap wait for it.
+    """End the first process of the namespace, with which all others end; bubblewrap and the shell wait for it.
 
-    Bubblewrap is halted meanwhile, so that it does not start one that we have not seen; without any it is ended itself.
+    Each is halted meanwhile, so that it does not start one that we have not seen; without any it is ended itself.
     """
+    halted: list[int] = []
+    ahead = [pid]
     with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGSTOP)
-        firsts = children_of(pid)
-        for first in firsts or [pid]:
-            os.kill(first, signal.SIGKILL)
-        os.kill(pid, signal.SIGCONT)
+        while ahead and len(halted) < _AROUND:
+            os.kill(ahead[0], signal.SIGSTOP)
+            halted.append(ahead[0])
+            ahead = children_of(ahead[0])
+        for last in ahead or halted[-1:]:
+            os.kill(last, signal.SIGKILL)
+    for waiting in halted:
+        with suppress(ProcessLookupError):
+            os.kill(waiting, signal.SIGCONT)
