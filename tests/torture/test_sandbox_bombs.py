@@ -97,7 +97,8 @@ def test_a_bomb_of_forks(sandbox: Sandbox) -> None:
 def test_a_bomb_of_forks_in_sessions_of_their_own(place: Place) -> None:
     """Only a process namespace ends them for certain where the system refuses root no process."""
     mark = mark_of(7)
-    bomb = f'bomb() {{ sleep 0.1; setsid bash -c "$0" "$0" & setsid bash -c "$0" "$0" & }}; : {mark}; bomb; sleep {mark}'
+    again = 'setsid bash -c "$0" "$0" &'
+    bomb = f"bomb() {{ sleep 0.1; {again} {again} }}; : {mark}; bomb; sleep {mark}"
     ran = place.sandbox("bwrap").run([Stage(("bash", "-c", bomb, bomb))], "ro", bounds=Bounds(20.0, processes=100))
     assert ran.exit in (None, 137)
     assert running(mark) == []

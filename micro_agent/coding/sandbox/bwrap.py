@@ -163,7 +163,8 @@ def _started(
         os.write(filtering, program(internet=True))
         os.lseek(filtering, 0, os.SEEK_SET)
         argv = ["setpriv", "--pdeathsig", "TERM", "--", "/bin/bash", "--noprofile", "--norc", "-p", "-c", _WATCHED]
-        argv += ["watching", str(os.getpid()), *outer, "--seccomp", str(filtering), "--json-status-fd", str(reporting), "--"]
+        argv += ["watching", str(os.getpid()), *outer]
+        argv += ["--seccomp", str(filtering), "--json-status-fd", str(reporting), "--"]
         argv += inner(f"{alive} {status}")  # it reports into an open pipe even without us
         try:
             process = subprocess.Popen(
