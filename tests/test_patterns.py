@@ -21,9 +21,10 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 FIELD = "\0"  # stands for what a field of an f-string puts in, which may be a group
 POSSESSIVE = r"(?:[*+?]|\{{1,2}\d*,?\d*\}{1,2})\+"
-# After the end of a group, or of a field that is filled in later, or where the literal goes on from another.
+# After the end of a group, or of a field that is filled in later, or where the literal goes on from another. Three of +
+# begin a line of a diff.
 ON_A_GROUP = re.compile(
-    rf"(?:(?<!\\)(?:\\\\)*\)|{FIELD}|(?<!\{{)\{{[a-z_]*\}})\s*{POSSESSIVE}|\A(?:[*+?]|\{{\d*,?\d*\}})\+"
+    rf"(?:(?:(?<!\\)(?:\\\\)*\)|{FIELD}|(?<!\{{)\{{[a-z_]*\}})\s*{POSSESSIVE}|\A(?:[*+?]|\{{\d*,?\d*\}})\+)(?!\+)"
 )
 COMPILED = """
 import importlib, pkgutil, re, sys

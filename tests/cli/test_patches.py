@@ -22,6 +22,7 @@ def patches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Patches:
     """A repository in tmp_path/root with two proposals, the second with signs that a terminal would obey."""
     monkeypatch.setenv("MICRO_AGENT_STATE_DIR", str(tmp_path / "state"))
     root = repository(tmp_path).resolve()
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     patches = Patches(root, state_of(root, tmp_path / "state"))
     patches.propose(check(root, "```\n" + CHANGE + "```\n"), "five as a digit")
     evil = "--- /dev/null\n+++ b/evil.txt\n@@ -0,0 +1 @@\n+\x1b[2J\u202eevil\n"
@@ -66,7 +67,10 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
     nothing = command("patches", "list", "--repo", "other")
     assert (nothing.out, nothing.err) == ("", "No patch was proposed for this repository.\n")
     missing = command("patches", "list", "--repo", "none")
-    assert (missing.code, missing.err) == (2, "micro-agent: --repo 'none' is no folder\n")
+    assert (missing.code, missing.err) == (
+        2,
+        "micro-agent: the repository 'none' is not there: name the folder of one\n",
+    )
 
 
 def test_a_person_applies_a_patch_and_takes_it_back(command: "Command", patches: Patches, tmp_path: Path) -> None:

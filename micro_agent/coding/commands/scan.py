@@ -62,12 +62,13 @@ def denied(
         texts.append("".join(sign for sign in texts[0] if sign in "\n\t\r" or unseen(sign) is None))
     tree.parser()
     for text in dict.fromkeys(texts):
-        scan = _Scan(root, among or bans(), _TIMES * len(text) + _BESIDES)
+        signs = text.encode("utf-8", "surrogatepass").decode("latin-1")
+        scan = _Scan(root, among or bans(), _TIMES * len(signs) + _BESIDES)
         try:
             if pipelines:
                 scan.pipelines(pipelines)
             else:
-                scan.text(text.encode("utf-8", "surrogatepass").decode("latin-1"))
+                scan.text(signs)
             scan.at_the_end()
         except Denied as reason:
             return str(reason)
