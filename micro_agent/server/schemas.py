@@ -57,7 +57,13 @@ class ConfirmRequest(_Request):
         description="`confirmation.sha256` of the question that was shown: no other one is then decided.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "reject", "feedback": "Keep a copy."}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"decision": "reject", "feedback": "Keep a copy."}],
+            "if": {"properties": {"decision": {"const": "reject"}}},
+            "then": {"properties": {"args": {"type": "null"}}},
+        }
+    )
 
     @model_validator(mode="after")
     def _approved(self) -> Self:

