@@ -38,7 +38,7 @@ demo: $(READY) ## Play a scripted weak model and show the replay; then ask the t
 	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
 
 test: $(READY) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
-	$(BIN)/python -m pytest -n 4 --dist worksteal $(TESTS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
 
 coverage: $(READY) ## Run them, half as fast again; every branch must be covered
 	$(BIN)/python -m pytest -n 3 --dist worksteal --cov

@@ -13,7 +13,7 @@ from micro_agent.testing import ModelServer, Received, Reply, call, calls, error
 from training.tasks import Task
 
 pytestmark = pytest.mark.usefixtures("prose_is_final")
-N = 20
+N = 40
 TASKS = {task.question: task for task in drawn(N, 1)}
 
 
