@@ -68,6 +68,6 @@ def test_that_nothing_holds_commands_is_said_once(place: Path, capsys: pytest.Ca
 
 
 def test_a_sandbox_that_does_not_work_here_is_refused_by_name(place: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PATH", str(place))
+    monkeypatch.setenv("MICRO_AGENT_SANDBOX_IMAGE", "localhost/no-such-image")
     with pytest.raises(ConfigurationError, match="the sandbox container cannot be used here: "):
         open_workplace(place, sandbox="container")
