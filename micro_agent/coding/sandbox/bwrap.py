@@ -52,6 +52,8 @@ exit "$code"
 """
 """Bubblewrap ends with its parent; where that happens before its child has its users, the child waits for ever. So its
 parent is this shell, which is told of our end (PR_SET_PDEATHSIG) and then ends the child before bubblewrap."""
+_TRIES = 3
+"""So often a sandbox is set up: a mount of somebody else's that goes away meanwhile makes it fail, and nothing ran."""
 _OWN = 4
 """Processes of the sandbox itself."""
 _AROUND = 2
@@ -85,6 +87,21 @@ class Bwrap:
         stdin: bytes = b"", bounds: Bounds = USUAL,
     ) -> Ran:  # fmt: skip
         """See `Sandbox.run`."""
+        tries = 0
+        while True:
+            tries += 1
+            ran, has_run = self._tried(pipeline, profile, cwd, env, stdin, bounds)
+            if has_run:
+                return ran
+            if tries == _TRIES:
+                said = ran.stderr.decode(errors="replace").strip().replace(str(self.root), ".")
+                raise SandboxUnavailable(f"bwrap cannot set up its sandbox: {said[:300]}")
+
+    def _tried(
+        self, pipeline: Sequence[Stage], profile: Profile, cwd: str, env: Mapping[str, str] | None, stdin: bytes,
+        bounds: Bounds,
+    ) -> tuple[Ran, bool]:  # fmt: skip
+        """What came of it, and whether anything was run: else bubblewrap could not set its sandbox up."""
         folder, since = folder_of(self.root, cwd), time.monotonic()
         variables = environment(self.root, home="/tmp", added=env)
         with ExitStack() as after:
@@ -105,10 +122,7 @@ class Bwrap:
                 _started(outer, lambda pipes: supervised(pipeline, bounds, alive=pipes), self.root, stdin=bool(stdin))
             )
             ran = watch(started, stdin, bounds, since=since)
-        if b'"exit-code"' not in started.report and ran.exit is not None and ran.exit < BY_SIGNAL:
-            said = ran.stderr.decode(errors="replace").strip().replace(str(self.root), ".")
-            raise SandboxUnavailable(f"bwrap cannot set up its sandbox: {said[:300]}")
-        return ran
+        return ran, b'"exit-code"' in started.report or ran.exit is None or ran.exit >= BY_SIGNAL
 
     def _mounts(self, profile: Profile, source: Path, bounds: Bounds) -> list[str]:
         """The options for what is seen where; later ones lie over earlier ones."""
