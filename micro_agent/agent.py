@@ -1,7 +1,7 @@
 # pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 """`MicroAgent`: tools, rules, limits and a model, put to work on a question."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,11 @@ from micro_agent.program.history import History
 from micro_agent.program.module import Program
 from micro_agent.program.signature import AgentSignature
 from micro_agent.rules import Rule
+from micro_agent.rules.coach import NO_COACH, Coach
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
 from micro_agent.running import given
+from micro_agent.running.coaching import Coaching
 from micro_agent.running.dspy_callbacks import module_call
 from micro_agent.running.session import Confirmation, OnStep, Session, adrive, drive
 from micro_agent.running.setup import Setup
@@ -55,6 +57,7 @@ class MicroAgent(Program):
         signature: A ``dspy.Signature`` or its string, such as ``"document, question -> answer: str, sure: bool"``.
         samples: How many replies are asked for at most, of which the best is taken; ``None``: as the settings say.
         resamples: How often a reply that comes to nothing is sampled again unseen; ``None``: as the settings say.
+        coach: What helps a weak model at one kind of work, such as `micro_agent.coding.coach.coding_coach`.
     """
 
     def __init__(
@@ -63,7 +66,7 @@ class MicroAgent(Program):
         traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
         confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
         finish: WantedFinish = "auto", signature: str | type[dspy.Signature] | None = None, tools: Any = None,
-        samples: int | None = None, resamples: int | None = None,
+        samples: int | None = None, resamples: int | None = None, coach: Coach = NO_COACH,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
@@ -74,8 +77,9 @@ class MicroAgent(Program):
         shots = given_demos(demos, settings, typed=outputs.submit is not None, tools=known)
         self._setup = Setup(
             known, given.mode(mode), given.rules(rules), given.limits(limits) or Limits(), given.traces(traces, known),
-            given.confirm(confirm), settings, shots, "\n\n".join(filter(None, (self.signature.task, system))) or None,
-            wanted, outputs, given.count("samples", samples, settings), given.count("resamples", resamples, settings),
+            given.confirm(confirm), settings, Coaching(coach, _coach_of), shots,
+            "\n\n".join(filter(None, (self.signature.task, system))) or None, wanted, outputs,
+            given.count("samples", samples, settings), given.count("resamples", resamples, settings),
         )  # fmt: skip
         compiled, self.lm = shots.compiled, given.lm(lm, settings)
         for known in filter(None, (self.lm, dspy.settings.lm)):
@@ -161,3 +165,9 @@ class MicroAgent(Program):
         remember_model(lm.kwargs)
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
         return lm.copy(num_retries=0)
+
+
+def _coach_of(record: Mapping[str, Any]) -> Coach:
+    from micro_agent.coding.coach import coach_of
+
+    return coach_of(record)

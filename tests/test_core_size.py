@@ -9,6 +9,6 @@ CORE = [
 ]  # fmt: skip
 
 
-def test_the_core_stays_under_1155_lines() -> None:
+def test_the_core_stays_under_1180_lines() -> None:
     lines = {name: len((PACKAGE / name).read_text(encoding="utf-8").splitlines()) for name in CORE}
-    assert sum(lines.values()) <= 1155, lines
+    assert sum(lines.values()) <= 1180, lines

@@ -9,7 +9,7 @@ from micro_agent.text.encoding import as_json
 from micro_agent.tools.shorten import cut_middle, shortened
 
 View = Mapping[str, Any]
-"""A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said``.
+"""A step as the planner sees it: ``tool, args, observation`` and, in a live run, ``call, call_id, said, state``.
 
 In JSON mode ``wrote`` is a reply that needed no repairs. ``asks``: its observation is the question of the run, which is
 never cut.
@@ -33,6 +33,8 @@ def view_of(step: Step, calls: Sequence[LMCall]) -> dict[str, Any]:
     ``calls`` are the replies that ``step.call`` is the number of one of.
     """
     seen: dict[str, Any] = {"tool": step.tool, "args": step.args, "observation": step.observation}
+    if step.state is not None:
+        seen["state"] = step.state
     if step.call is not None:
         call = calls[step.call]
         reply, wrote = call.reply, call.reply.get("text")

@@ -20,6 +20,7 @@ from micro_agent.loop.steps import add_word, answering, edit, has_word, observed
 from micro_agent.loop.unsettled import not_run, said_already, unanswered, unsettled
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan, Hint, Rule, Stop, Violation, Warn
 from micro_agent.rules.asking_again import ASKING, Row, asked, row_with, stuck
+from micro_agent.rules.coach import NO_COACH, Coach
 from micro_agent.rules.limits import Limits
 from micro_agent.rules.verdict import Event, Verdict, marker_of, verdicts_of
 from micro_agent.run import CONTEXT_TRIMMED, WARNING, LMCall, Run, Status, Step
@@ -40,6 +41,8 @@ class AgentLoop:
     rules: Sequence[Rule]
     limits: Limits
     outputs: Outputs = PLAIN
+    coach: Coach = NO_COACH
+    """Its rules are among ``rules``."""
 
     def effects(self) -> _Steps:
         """Take the run from where it stands to its end or a pause, in place; each effect wants an answer."""
@@ -63,6 +66,7 @@ class AgentLoop:
                 yield from self._call(next(unanswered(run)))
             elif not self._told(self._verdict(BeforePlan())):
                 self._planned((yield Plan(run)))
+        run.gates = self.coach.status(run)
 
     def _planned(self, answer: Answer | None) -> None:
         """What came of a request; where it was no reply, one that was there before it is in force."""
@@ -119,6 +123,7 @@ class AgentLoop:
     def _take(self, step: Step) -> None:
         """Append what the last reply came to, and do what follows from it."""
         self.run.steps.append(step)
+        step.state = self.coach.state(self.run)
         if step.is_tool:
             self._told(self._verdict(AfterStep(step, only_reads(self.tools))))
         elif (verdict := stuck(self.run.steps)) is not None:
@@ -146,7 +151,8 @@ class AgentLoop:
         verdict = verdicts[0] if verdicts else None
         if isinstance(verdict, Violation):
             told = {**given.told, **({"wants": verdict.wants} if verdict.wants else {})}
-            return self._against(ASKING["answer_against_rule"], told, verdict.text, given.call and given.call.call_id)
+            ident, at_once = given.call and given.call.call_id, verdict.at_once
+            return self._against(ASKING["answer_against_rule"], told, verdict.text, ident, at_once=at_once)
         if isinstance(verdict, Stop):
             return self._stop(verdict)
         if (asks := asks_if_final(self.run, given, self.tools, self.limits)) is not None:
@@ -163,11 +169,13 @@ class AgentLoop:
     def _refuse(self, row: Row, call: ToolCall, observation: Any) -> None:
         self._against(row, {"tool": call.name, "args": call.args}, observation, call.call_id)
 
-    def _against(self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None) -> None:
+    def _against(
+        self, row: Row, args: dict[str, Any], observation: Any, call_id: str | None = None, *, at_once: bool = False
+    ) -> None:
         """Record what came to nothing, and end the run when the model has had its chances."""
         assert row.marker is not None, "the table says what to ask"
         step = answering(self.run, row.marker, args, observation, call_id, row.code)
-        if not sampling.throws_away(self.run, step):
+        if at_once or not sampling.throws_away(self.run, step):
             self._take(step)
 
     def _stop(self, verdict: Stop) -> None:

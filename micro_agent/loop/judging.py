@@ -72,13 +72,19 @@ def judged(loop: Loop, reply: LMCall) -> Sample:
 def changes_unfounded(loop: Loop, reply: LMCall) -> bool:
     """Whether a reply calls a tool that may change something with words that stand nowhere."""
     made = (reply.decision or {}).get("tool_calls", ()) if has_effects(loop, reply) else ()
-    return any(_is_loose(prepared(loop.run, loop.tools, ToolCall.of(call)), loop.run) for call in made)
+    calls = [prepared(loop.run, loop.tools, ToolCall.of(call)) for call in made]
+    return any(_is_loose(call, loop.run) and not _is_shown_before(call) for call in calls)
 
 
 def has_effects(loop: Loop, reply: LMCall) -> bool:
     """Whether a reply calls a tool that may change something."""
     names = [resolve(loop.tools, call["name"]) or "" for call in (reply.decision or {}).get("tool_calls", ())]
     return any(not loop.tools[name].read_only for name in names if name in loop.tools)
+
+
+def _is_shown_before(call: Ready | Refused) -> bool:
+    """Whether a person sees what a call would do: new code, say, stands nowhere before."""
+    return isinstance(call, Ready) and call.tool.preview is not None
 
 
 def _named(call: Ready | Refused) -> list[Any]:

@@ -50,6 +50,7 @@ def begin(run: Run, at: int) -> Run:
     require_earlier(run)
     new = Run(question=run.question, inputs=run.inputs, images=run.images, parent=run.id, forked_at=steps)
     new.follows, new.earlier, new.history = run.follows, run.earlier, run.history
+    new.system, new.coach = run.system, run.coach
     return with_beginning(new, run, steps)
 
 

@@ -35,7 +35,9 @@ class Replay:
         self.notes: list[str] = []
         self._record, self._parts, self._live_tools = record, parts, live_tools
         self._run = _begun(record)
-        self._loop = AgentLoop(self._run, parts.tools, parts.rules, limits, parts.outputs_of(record))
+        coach = parts.coach_of(record)
+        rules = [*parts.rules, *coach.rules]
+        self._loop = AgentLoop(self._run, parts.tools, rules, limits, parts.outputs_of(record), coach)
         self._planner = RecordedPlanner(parts, self._run)
         self._first: Divergence | None = None
         self._compares_requests = True

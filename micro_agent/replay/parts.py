@@ -8,6 +8,7 @@ from typing import Any
 from micro_agent.agent import MicroAgent
 from micro_agent.planning.given_demos import Given
 from micro_agent.rules import Rule
+from micro_agent.rules.coach import Coach
 from micro_agent.run import Mode, Run
 from micro_agent.running.session import Session
 from micro_agent.running.setup import Setup
@@ -26,6 +27,8 @@ class Parts:
     digests: Callable[[Any, Mode], Mapping[str, str]]
     """As they are recorded in a run of a model in a mode."""
     outputs: Outputs
+    coach_of: Callable[[Run], Coach]
+    """Who coaches a recorded run, as its record has it."""
 
     def outputs_of(self, run: Run) -> Outputs:
         """What an answer of a recorded run has to hold, with the agent's types if its signature is the same."""
@@ -36,7 +39,7 @@ def parts_of(agent: MicroAgent) -> Parts:
     """The parts of an agent as it stands."""
     setup, plan = _setup(agent), agent.plan
     digests = partial(setup.digests.of_run, plan)
-    return Parts(plan, setup.tools, setup.rules, setup.given, digests, setup.outputs)
+    return Parts(plan, setup.tools, setup.rules, setup.given, digests, setup.outputs, setup.coaching.of)
 
 
 def session_of(agent: MicroAgent, run: Run, **options: Any) -> Session:

@@ -69,11 +69,13 @@ class Hint:
 class Violation:
     """What was about to happen does not; the model is told ``text`` and decides again.
 
-    ``wants`` names the tool that must be called first, if that is what is missing.
+    ``wants`` names the tool that must be called first, if that is what is missing. ``at_once``: the model is told in
+    any case, and no other reply is sampled unseen in the place of the refused one.
     """
 
     text: str
     wants: str | None = None
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class Step(_Data):
     coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     edited: dict[str, Any] | None = None  # the arguments as the model gave them, where a person changed them
     usage: "Usage | None" = None  # of the agents that the tool asked, or of a question to the model
+    state: str | None = None  # the line that the model is shown behind the observation, see `Coach`
 
     @property
     def is_tool(self) -> bool:
@@ -148,6 +149,8 @@ class Run(_Data):
     sampling: dict[str, int] = Field(default_factory=dict[str, int])  # see `run.sampling`
     confirmation: dict[str, Any] | None = None  # the open question of a paused run, see `question_of`
     system: str | None = None  # a task or persona that was added to the instructions
+    coach: dict[str, Any] | None = None  # what makes its `Coach` again
+    gates: dict[str, Any] | None = None  # how it stood at its end, as its coach says
     parent: str | None = None
     forked_at: int | None = None  # so many steps of a fork are copies of its ``parent``'s
     follows: str | None = Field(default=None, pattern=ID)  # the run before it in a conversation

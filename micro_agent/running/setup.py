@@ -22,6 +22,7 @@ from micro_agent.rules import Rule
 from micro_agent.rules.limits import Limits, limits_of
 from micro_agent.run import Run
 from micro_agent.run.questions import decided
+from micro_agent.running.coaching import Coaching
 from micro_agent.running.digests import Digests
 from micro_agent.running.session import Confirmation, OnStep, Session
 from micro_agent.running.telling import tell
@@ -44,6 +45,7 @@ class Setup:
     traces: TraceStore | None
     confirm: Confirmation
     settings: Settings
+    coaching: Coaching
     given: Given
     """The demos that the agent began with."""
     system: str | None = None
@@ -66,7 +68,8 @@ class Setup:
         run.finish = "call" if self.outputs.submit else finish_of(lm, self.finish)
         run.wanted, run.digests = self.outputs.record(), self.digests.of_run(predict, lm, run.mode)
         run.sampling = {"samples": self.samples, "resamples": self.resamples}
-        run.base_url, run.limits, run.system = getattr(traits_of(lm), "base_url", None), dict(vars(held)), self.system
+        run.base_url, run.limits = getattr(traits_of(lm), "base_url", None), dict(vars(held))
+        self.coaching.begin(run, self.system)
         run.fallback_from = list(getattr(lm, "fallback_from", ()))
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
@@ -101,10 +104,11 @@ class Setup:
         self, predict: Any, lm: Any, run: Run, limits: Limits, journal: Journal | None, cancel: Cancel | None,
         emit: OnEvent | None, on_step: OnStep | None = None,
     ) -> Session:  # fmt: skip
-        tools, price = list(self.tools.values()), price_of(lm, self.settings)
+        tools, price, coach = list(self.tools.values()), price_of(lm, self.settings), self.coaching.of(run)
         planner = Planner(predict, lm, tools, run.mode or "native", self.given, price, run.system, self.outputs)
         session = Session(
-            AgentLoop(run, self.tools, self.rules, limits, self.outputs), planner, self.traces, journal, self.confirm,
+            AgentLoop(run, self.tools, [*self.rules, *coach.rules], limits, self.outputs, coach),
+            planner, self.traces, journal, self.confirm,
             timeout_s=getattr(traits_of(lm), "timeout_s", self.settings.llm_timeout), cancel=cancel or Cancel(),
             approval_ttl_s=self.settings.micro_agent_approval_ttl,
         )  # fmt: skip
@@ -117,4 +121,5 @@ class Setup:
     @cached_property
     def digests(self) -> Digests:
         """What makes the digests of its runs."""
-        return Digests(self.tools, self.rules, self.given, self.system, self.outputs)
+        rules = [*self.rules, *self.coaching.coach.rules]
+        return Digests(self.tools, rules, self.given, self.system, self.outputs)

@@ -43,4 +43,5 @@ def asked(step: View) -> tuple[str, dict[str, Any]]:
 def shown(step: View) -> str:
     """What the model reads of a step. Only words of the loop have its prefix, not the results of calls."""
     said = step["observation"]
-    return encodable(_SAYS.get(step["tool"], "") + said) if isinstance(said, str) else as_json(said)
+    text = encodable(_SAYS.get(step["tool"], "") + said) if isinstance(said, str) else as_json(said)
+    return f"{text}\n{step['state']}" if step.get("state") else text
