@@ -37,8 +37,9 @@ def coding_agent(
     repo: str | Path, *, lm: Any = None, mode: Any = "auto", settings: CoachSettings | None = None,
     confirm: Confirmation = "pause", sandbox: Wanted = "auto", limits: Limits | None = None,
     traces: TraceStore | None = None, state_dir: Path | None = None, masked: Sequence[Path] = (),
-    exemplars: Exemplars | None = None, demos: str | Path | Sequence[dict[str, Any]] = (), tools: Mapping[str, Tool] | None = None,
-    system: str | None = None, environment: Settings | None = None, **more: Any,
+    exemplars: Exemplars | None = None, demos: str | Path | Sequence[dict[str, Any]] = (),
+    tools: Mapping[str, Tool] | None = None, system: str | None = None, environment: Settings | None = None,
+    **more: Any,
 ) -> MicroAgent:  # fmt: skip
     """An agent that works in a repository. All that it is told to do there is done by the tools, with their checks.
 
