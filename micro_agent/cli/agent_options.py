@@ -113,7 +113,7 @@ class AgentOptions:
         agent = MicroAgent(
             tools=offered, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), rules=rules_of(found),
             limits=limits, traces=store, settings=found, confirm=confirm, demos=self.demos,
-            system=self.system or (repository and repository.system), signature=signature,
+            system=self.system or (repository and repository.system(offered)), signature=signature,
         )  # fmt: skip
         own = [TINY_TOOLS] if found.tools_modules == (TINY_TOOLS,) else None
         again = again_with(

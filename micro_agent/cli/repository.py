@@ -1,6 +1,7 @@
 """The repository that a command is about: which it is, and that nothing in it decides anything."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -58,12 +59,11 @@ class Repository:
 
         return Again(f" --repo {shlex.quote(str(self.root))}", f" --sandbox {self.sandbox}" * (self.sandbox != "auto"))
 
-    @property
-    def system(self) -> str:
-        """What the model is told of its work in it."""
-        from micro_agent.coding.toolset import system_prompt
+    def system(self, tools: "Sequence[Tool]") -> str:
+        """What a model with these tools is told of its work in it."""
+        from micro_agent.coding.prompts import prompt_for
 
-        return system_prompt()
+        return prompt_for("minimal", tools, "edit")
 
     def env_file(self) -> str | None:
         """The file of settings in the working directory, unless it is of the repository."""
