@@ -7,7 +7,8 @@ from typing import Any
 
 from micro_agent.agent import MicroAgent
 from micro_agent.coding.coach import CoachSettings, coding_coach
-from micro_agent.coding.toolset import coding_toolset, store_of, system_prompt
+from micro_agent.coding.prompts import traits_of_model
+from micro_agent.coding.toolset import coding_toolset, store_of
 from micro_agent.coding.workplace import Wanted
 from micro_agent.files.jsonl import private_folder
 from micro_agent.models.announcing import to_stderr
@@ -74,20 +75,24 @@ def coding_agent(
         closed = [traces.directory, traces.state_dir]
         for folder in closed:
             private_folder(folder)  # what is not there cannot be closed to what runs
-        tools = coding_toolset(repo, sandbox=sandbox, state_dir=state_dir, masked=[*closed, *masked])
+        tools = coding_toolset(
+            repo, sandbox=sandbox, state_dir=state_dir, masked=[*closed, *masked], edits=settings.edits,
+            hints=settings.hints,
+        )  # fmt: skip
     offered = list(tools.values())
     coach = _with(coding_coach(settings, offered), exemplars)
     more = {"rules": [rule for rule in default_rules() if rule is not required_tools.check], **more}
     return MicroAgent(
         tools=offered, lm=lm, mode=mode, limits=limits or Limits(max_steps=MAX_STEPS), traces=traces, confirm=confirm,
-        demos=demos if isinstance(demos, str | Path) else list(demos), system=system or system_prompt(), coach=coach,
+        demos=demos if isinstance(demos, str | Path) else list(demos), system=system, coach=coach,
         settings=environment, **more,
     )  # fmt: skip
 
 
 def settings_for(lm: Any) -> CoachSettings:
     """What is known to suit a model, by its name."""
-    return CoachSettings()
+    traits = traits_of_model(lm if isinstance(lm, str) else lm.model)
+    return CoachSettings(prompt=traits.prompt, edits=traits.edits)
 
 
 def coding_lm(

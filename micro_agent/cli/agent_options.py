@@ -123,7 +123,7 @@ class AgentOptions:
         agent = MicroAgent(
             tools=offered, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), rules=rules_of(found),
             limits=self._limits(before), traces=store, settings=found, confirm=confirm, signature=signature,
-            system=self.system or (repository and repository.system), **as_coached(coach, self.demos),
+            system=self.system or (repository and repository.system(offered)), **as_coached(coach, self.demos),
         )  # fmt: skip
         own = [TINY_TOOLS] if found.tools_modules == (TINY_TOOLS,) else None
         return Made(agent, store, offered, lm, self._again(repository, own), before)
