@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.coding.coach import CoachSettings, coding_coach
+from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
 from micro_agent.coding.prompts import traits_of_model
 from micro_agent.coding.toolset import coding_toolset, store_of
 from micro_agent.coding.workplace import Wanted
@@ -49,7 +49,8 @@ def coding_agent(
         lm: The model, or its name (``"ollama_chat/…"``). ``None``: what the settings name, else ``qwen2.5-coder:14b``
             of Ollama; never OpenAI because there is a key.
         mode: As for `MicroAgent`.
-        settings: What helps the model, and how much. ``None``: what is known to suit a model of that name.
+        settings: What helps the model, and how much. ``None``: what is known to suit a model of that name,
+            and what the environment says of gates.
         confirm: As for `MicroAgent`.
         sandbox: What commands run in, as for `coding_toolset`.
         limits: When to stop; 25 decisions unless said otherwise.
@@ -69,7 +70,7 @@ def coding_agent(
     """
     environment = (environment or load_settings()).with_defaults(temperature=TEMPERATURE)
     lm = coding_lm(environment=environment) if lm is None else lm
-    settings = settings or settings_for(lm)
+    settings = settings or settings_for(lm, environment)
     traces = traces or store_of(repo, state_dir=state_dir)
     if tools is None:
         closed = [traces.directory, traces.state_dir]
@@ -89,10 +90,10 @@ def coding_agent(
     )  # fmt: skip
 
 
-def settings_for(lm: Any) -> CoachSettings:
-    """What is known to suit a model, by its name."""
+def settings_for(lm: Any, environment: Settings) -> CoachSettings:
+    """What is known to suit a model, by its name, with what the environment says of gates (``GATE_MODE``)."""
     traits = traits_of_model(lm if isinstance(lm, str) else lm.model)
-    return CoachSettings(prompt=traits.prompt, edits=traits.edits)
+    return CoachSettings(prompt=traits.prompt, edits=traits.edits, **gates_in(environment))
 
 
 def coding_lm(
