@@ -23,8 +23,11 @@ def _ended(status: int | str | None) -> str:
 
 
 def _gates(status: Mapping[str, Any]) -> str:
-    """Which passed, and what each of the others lacks."""
+    """Which passed, and what each of the others lacks; that a later one lacks those before it goes without saying."""
     passed = [name for name in GATES if status.get(name)]
     lacks: Mapping[str, str] = status.get("evidence", {}).get("missing", {})
-    missing = [f"{name} lacks {lacks.get(name, 'something')}" for name in GATES if not status.get(name)]
-    return "; ".join([f"{', '.join(passed) or 'none'} passed", *missing])
+    missing = [name for name in GATES if not status.get(name)]
+    told = [
+        f"{name} lacks {lacks.get(name, 'something')}" for name in missing if name != GATES[-1] or len(missing) == 1
+    ]
+    return "; ".join([f"{', '.join(passed) or 'none'} passed", *told])
