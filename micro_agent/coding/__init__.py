@@ -11,7 +11,7 @@ CATEGORIES: dict[Category, tuple[str, ...]] = {
     "discovery": ("repo_info", "list_files", "git_status", "git_diff", "git_log"),
     "search": ("rg_search",),
     "read": ("read_file", "read_file_snippet"),
-    "change": ("propose_patch_unified", "propose_patch", "edit_file"),
+    "change": ("edit_file", "propose_patch", "propose_patch_unified"),
     "apply": ("apply_patch",),
     "verify": ("run_tests", "run_cmd"),
     "other": ("show_patch", "git_push", "create_pr"),
