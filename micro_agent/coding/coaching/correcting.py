@@ -35,7 +35,7 @@ def correcting(*, rounds: int) -> Rule:
         first = reading.told(run.mode) if reading else "Read what they test."
         then = f"Then change the code and call {last.step.tool} again."
         head = f"Fix these failing tests (round {work.rounds + 1} of {rounds}). {_count(last.result)}"
-        return Hint("\n".join([head, *_failures(last), f"{first} {then}"]))
+        return Hint("\n".join([head, *_failures(last), first, then]))
 
     return check
 

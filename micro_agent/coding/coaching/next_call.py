@@ -32,7 +32,7 @@ class NextCall:
 
     def told(self, mode: str | None) -> str:
         """The call in words, or the reply that makes it in JSON mode."""
-        if self.args is None:
+        if self.args is None or (not self.args and mode != "json"):
             return f"Call {self.tool} next{f', for {printable(self.path)}' if self.path else ''}."
         args = json.dumps(self.args, ensure_ascii=False)
         if mode == "json":
@@ -41,15 +41,12 @@ class NextCall:
 
 
 def next_call(run: Run, work: Work, category: Category, tools: Collection[str] | None = None) -> NextCall | None:
-    """The next call of this kind of work; ``None`` where no such tool is among ``tools``.
-
-    Of several tools the first is taken, of those for changes the last: a patch as a whole is harder to write.
-    """
+    """The next call of this kind of work, by the first of its tools; ``None`` where none is among ``tools``."""
     names = [name for name in CATEGORIES[category] if tools is None or name in tools]
     if not names:
         return None
     if category == "change":
-        return NextCall(names[-1], path=next(reversed(work.read), None))
+        return NextCall(names[0], path=next(reversed(work.read), None))
     return NextCall(names[0], _arguments(run, work, category))
 
 

@@ -105,7 +105,8 @@ class Work:
     """So often failing tests were given back to be fixed."""
     corrects: bool = False
     """Whether nothing was changed since the last time."""
-    _gained: tuple[object, ...] = ()
+    before: tuple[object, ...] = ()
+    """What was `gained` when a finish was refused for the last time."""
 
     @property
     def last_change(self) -> Done | None:
@@ -159,14 +160,13 @@ def _hear(work: Work, number: int, step: Step) -> None:
         work.is_blocked = wants is not None
         if work.is_blocked:
             gained = work.gained()
-            work.blocks = work.blocks + 1 if work._gained == gained else 1  # pyright: ignore[reportPrivateUsage]
-            work._gained = gained  # pyright: ignore[reportPrivateUsage]
+            work.blocks = work.blocks + 1 if work.before == gained else 1
+            work.before = gained
             work.is_excused = work.is_excused or work.tried is not None
             _ask(work, number, is_asked=wants == "change")
     elif step.tool == WARNING and said.startswith((LOST, STUCK, MISSING)):
         work.warned.append((said, work.taken))
-        if said.startswith(MISSING):
-            _ask(work, number, is_asked=wants == "change")
+        _ask(work, number, is_asked=said.endswith(QUESTION))
     elif step.tool == SELF_CORRECTION and work.tools and work.tools[-1].fails:
         work.rounds, work.corrects = work.rounds + 1, True
 
