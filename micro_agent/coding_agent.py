@@ -7,6 +7,7 @@ from typing import Any
 
 from micro_agent.agent import MicroAgent
 from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
+from micro_agent.coding.exemplars import exemplars_for
 from micro_agent.coding.prompts import traits_of_model
 from micro_agent.coding.toolset import coding_toolset, store_of
 from micro_agent.coding.workplace import Wanted
@@ -57,7 +58,8 @@ def coding_agent(
         traces: Where runs are written. ``None``: the place that `store_of` has for the repository.
         state_dir: The folder of all state; default ``MICRO_AGENT_STATE_DIR``.
         masked: Files and folders that are closed to commands, beside the state and credentials.
-        exemplars: What is shown of similar successes when a run begins. ``None``: those of ``traces``.
+        exemplars: What is shown of similar successes when a run begins. ``None``: those in ``traces``, as many as the
+            settings say.
         demos: As for `MicroAgent`, but none unless they are named.
         tools: Those that the model gets, if they are made already. ``None``: the coding toolset.
         system: More for the system prompt, before what the coach says.
@@ -81,7 +83,8 @@ def coding_agent(
             hints=settings.hints,
         )  # fmt: skip
     offered = list(tools.values())
-    coach = _with(coding_coach(settings, offered), exemplars)
+    shown = exemplars or exemplars_for(traces, settings.exemplars)
+    coach = _with(coding_coach(settings, offered), shown)
     more = {"rules": [rule for rule in default_rules() if rule is not required_tools.check], **more}
     return MicroAgent(
         tools=offered, lm=lm, mode=mode, limits=limits or Limits(max_steps=MAX_STEPS), traces=traces, confirm=confirm,
@@ -114,10 +117,8 @@ def coding_lm(
     return lm_of(choose(asked, environment, fallback=False, announce=to_stderr), environment)
 
 
-def _with(coach: Coach, exemplars: Exemplars | None) -> Coach:
+def _with(coach: Coach, exemplars: Exemplars) -> Coach:
     """The coach that also says when a run begins what similar runs did."""
-    if exemplars is None:
-        return coach
 
     def system(run: Run) -> str | None:
         return "\n\n".join(filter(None, (coach.system(run), exemplars(run)))) or None
