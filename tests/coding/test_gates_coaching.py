@@ -10,12 +10,12 @@ from micro_agent import Run, configure_lm
 from micro_agent.coding.coach import CoachSettings, coding_coach
 from micro_agent.coding.coaching.next_call import word_to_search
 from micro_agent.replay import describe
-from micro_agent.rules import AfterStep, BeforeFinish, BeforePlan
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan
 from micro_agent.run import POLICY_VIOLATION, SELF_CORRECTION, WARNING
 from micro_agent.testing import ModelServer
 
 from tests.coding.coached import (  # isort: skip
-    CMD, CORRECTED, EDIT, GREEN, LIST, PROPOSED, READ, RED, REJECTED, SEARCH, TASK, agent, made, script,
+    CMD, CORRECTED, Done, EDIT, GREEN, LIST, PROPOSED, READ, RED, REJECTED, SEARCH, TASK, agent, made, script,
     warned,
 )  # fmt: skip
 from tests.each import each
@@ -23,6 +23,7 @@ from tests.each import each
 FOUND_NOTHING = ("read_file", {"path": "no.py"}, {"error": "FILE_NOT_FOUND", "message": "no"})
 BROKEN = ("run_tests", {"test_cmd": "make"}, {"ok": False, "cmd": "make", "exit": 2, "passed": None, "failed": None})
 NO_PROGRAM = ("run_tests", {"test_cmd": "pytst"}, {**BROKEN[2], "exit": 127})
+STOPPED: Done = ("run_tests", {}, {"error": "CMD_TIMEOUT", "message": "…"})
 FAILURES = [{"test": f"t{number}", "assertion": None, "place": None} for number in range(7)]
 MANY = (*RED[:2], {**RED[2], "passed": None, "failed": 7, "failures": FAILURES})
 
@@ -41,8 +42,11 @@ def edit(text: str) -> Any:
 def said(run: Run, event: Any, **settings: Any) -> str | None:
     """What the coach says of an event."""
     found = [verdict for rule in coding_coach(CoachSettings(**settings)).rules if (verdict := rule(run, event))]
-    assert len(found) <= 1
-    return f"{type(found[0]).__name__}: {found[0].text}" if found and not isinstance(found[0], str) else None
+    if not found:
+        return None
+    (verdict,) = found
+    assert not isinstance(verdict, Amend)
+    return f"{type(verdict).__name__}: {verdict.text}"
 
 
 def before_next(*steps: Any, **settings: Any) -> str | None:
@@ -139,7 +143,7 @@ def test_tests_that_fail_after_a_change_are_given_back() -> None:
     assert after_last(READ, EDIT, RED, corrections=0) is None
     assert after_last(READ, RED) is None, "they failed before"
     assert after_last(READ, PROPOSED, RED) is None, "it is not applied"
-    for last in (GREEN, CMD, EDIT, NO_PROGRAM, ("run_tests", {}, {"error": "CMD_TIMEOUT", "message": "…"})):
+    for last in (GREEN, CMD, EDIT, NO_PROGRAM, STOPPED):
         assert after_last(READ, EDIT, last) is None
 
 
@@ -154,7 +158,7 @@ def test_a_round_needs_a_new_change_and_rounds_are_bounded() -> None:
     stop = "Stop: The tests still fail after {} of correction: 1 failed, 2 passed."
     assert after_last(*once * 3, EDIT, RED) == stop.format("3 rounds")
     assert after_last(*once, EDIT, RED, corrections=1) == stop.format("1 round")
-    other = (SELF_CORRECTION, {}, "read_file failed 3 times with the same error.")
+    other: Done = (SELF_CORRECTION, {}, "read_file failed 3 times with the same error.")
     assert "(round 1 of 3)" in str(after_last(FOUND_NOTHING, other, EDIT, RED))
 
 
