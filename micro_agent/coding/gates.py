@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from micro_agent.coding import Category, category_of
 from micro_agent.coding.coaching.work import Done, Work, known_before, work_of
@@ -52,6 +52,27 @@ class GateStatus:
     def to_dict(self) -> dict[str, Any]:
         """As it stands in ``Run.gates``."""
         return {**asdict(self), "all_passed": self.all_passed()}
+
+
+def gates_line(gates: Mapping[str, Any]) -> str | None:
+    """``Run.gates`` in one line: ``✓ understanding (steps 1, 2)  ✗ change (missing: a change)``.
+
+    ``None`` for what some other coach has put there.
+    """
+    evidence = gates.get("evidence")
+    if not isinstance(evidence, dict) or not all(isinstance(gates.get(gate), bool) for gate in GATES):
+        return None
+    known = cast("dict[str, Any]", evidence)
+    missing = cast("dict[str, Any]", known.get("missing") or {})
+    return "  ".join(_in_words(gate, known.get(gate), missing.get(gate), passes=gates[gate]) for gate in GATES)
+
+
+def _in_words(gate: Gate, steps: Any, missing: Any, *, passes: bool) -> str:
+    if not passes:
+        return f"✗ {gate} (missing: {missing})"
+    shown = cast("list[Any]", steps if isinstance(steps, list) else [])
+    numbers = [str(step["step"]) for step in shown if "step" in step and "run" not in step]
+    return f"✓ {gate}" + (f" (step{'s' if len(numbers) > 1 else ''} {', '.join(numbers)})" if numbers else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def _files(work: Work) -> str:
 
 
 def _changes(work: Work) -> str:
-    edits = f", {len(work.edits)} edits" if work.edits else ""
+    edits = f"; edits: {len(work.edits)}" if work.edits else ""
     return f"Patches: {len(work.proposed)} proposed, {len(work.applied)} applied{edits}"
 
 
