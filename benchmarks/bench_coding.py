@@ -1,9 +1,9 @@
 """What the coding agent adds to each request, and how often a run of it is trimmed.
 
-First the tokens of the system prompts, of the tools and of a state line, in the vocabulary ``o200k_base``: on the native
-wire the JSON of the tools as it is sent, on the other one the system prompt. The vocabulary comes with the package
-``bpe-openai``, which is needed for nothing else: ``pip install bpe-openai==0.1.4``. Without it, a line says that this
-table is missing.
+First the tokens of the system prompts, of the tools and of a state line, in the vocabulary ``o200k_base``: on the
+native wire the JSON of the tools as it is sent, on the other one the system prompt. The vocabulary comes with the
+package ``bpe-openai``, which is needed for nothing else: ``pip install bpe-openai==0.1.4``. Without it, a line says
+that this table is missing.
 
 Then 25 steps at ``num_ctx`` 8,192, in which each observation has 2 KB: how often the prompt is cut. The model is
 scripted, on a server that drops what does not fit, as Ollama does. The tools are declared as they are, and give a text.
@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,11 +53,11 @@ TEXTS = {
 def counting() -> Callable[[str], int] | None:
     """What counts the tokens of a text; ``None`` where the vocabulary is not installed."""
     try:
-        import bpe_openai  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+        vocabularies: Any = import_module("bpe_openai")
     except ImportError:
         return None
-    encoding: Any = bpe_openai.get_encoding("o200k_base")  # pyright: ignore[reportUnknownMemberType]
-    return lambda said: len(encoding.encode(said))
+    encode: Callable[[str], list[int]] = vocabularies.get_encoding("o200k_base").encode
+    return lambda said: len(encode(said))
 
 
 def toolset(repo: Path, edits: EditFormat) -> list[Tool]:
@@ -81,7 +82,7 @@ def ran(tools: list[Tool], mode: Mode, edits: EditFormat, steps: int = STEPS) ->
     last = text("It is fixed, and the tests pass.") if mode == "native" else final("It is fixed, and the tests pass.")
     with ModelServer([*calls, last], truncate=True) as server:
         lm = configure_lm("ollama", "scripted", server.url, settings=Settings(ollama_num_ctx=NUM_CTX), fallback=False)
-        coach = Coach(state=lambda run: STATE)
+        coach = Coach(record={"kind": "measured"}, state=lambda run: STATE)
         system = prompt_for("minimal", tools, edits)
         agent = MicroAgent(tools, lm, mode, [], Limits(max_steps=steps), system=system, coach=coach)
         return agent.ask("The total of an order is wrong by a cent. Fix it."), server.chats, len(server.truncated)
@@ -112,10 +113,7 @@ def trims_table(repo: Path) -> None:
         for mode in MODES:
             run, chats, cut = ran(stand_ins(tools, result), mode, "edit")
             trims = sum(step.tool == CONTEXT_TRIMMED for step in run.steps)
-            seen = [chat.messages[-1]["content"] for chat in chats[1:]]
-            whole = sum(
-                result[-60:] in str(one) and result[:60] in str(one) and len(str(one)) > len(result) for one in seen
-            )
+            whole = sum(result in str(chat.messages[-1]["content"]) for chat in chats)
             print(f"  {name:7} {mode:7} {len(chats)} requests: {trims} trims, {whole} whole, {cut} cut, {run.status}")
 
 

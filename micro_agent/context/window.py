@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from micro_agent.context.budget import Budget, Calibration, reserve_in
 from micro_agent.context.conversation import Conversation
+from micro_agent.context.tokens import estimate
 from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_part, planned_after
 from micro_agent.context.views import NEXT_QUESTION, View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
@@ -171,14 +172,14 @@ class Window:
         """
         if self._budget is None or not results:
             return None
-        most = self._budget.most
+        most, beside = self._budget.most, TURN_TOKENS + sum(estimate(view.get("state") or "") for view in results)
         if self._turns < self._planned:
             turn = max(0, most - self.tokens) // (self._planned - self._turns)
-            return max(LEAST_SHARE, (turn - TURN_TOKENS) // len(results))
+            return max(LEAST_SHARE, (turn - beside) // len(results))
         room = max(0, most - self._head)
         part = largest_part(self._planned)
         most = int(part * room) if self._planned else room
-        fits = sum(map(tokens_of, results)) + TURN_TOKENS <= most
+        fits = sum(map(tokens_of, results)) + beside <= most
         return None if fits else max(LEAST_SHARE, int(part * room) // len(results))
 
     def _apply(self, talk: Conversation, index: int, page: "Page") -> None:
@@ -239,8 +240,10 @@ def _shown(talk: Conversation, cutting: Cutting, end: int, told: Step) -> tuple[
     """The question and the views of the steps before ``end`` as ``cutting`` has them, and then the word about it."""
     left_out = lines_of(talk.question, talk.steps[: cutting.start], cutting.lines)
     question = "\n\n".join([talk.question_at(cutting.start), *left_out])
-    views: list[View] = [cut(talk.view(step, end), cutting.chars.get(step)) for step in range(cutting.start, end)]
-    shown = [*views, view_of(told, talk.calls)] if views else []
+    views = [cut(talk.view(step, end), cutting.chars.get(step)) for step in range(cutting.start, end)]
+    for view in [view for view in views if "state" in view][:-1]:
+        del view["state"]  # how the run stood then tells nothing any more
+    shown: list[View] = [*views, view_of(told, talk.calls)] if views else []
     return question, shown, talk.images_at(cutting.start)
 
 
