@@ -12,6 +12,7 @@ import typer
 from micro_agent.cli.agent_options import AgentOptions, Made, taking
 from micro_agent.cli.messages import is_terminal, print_text, say
 from micro_agent.cli.options import option
+from micro_agent.cli.spans import seen
 from micro_agent.cli.waiting import sign_of_life
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def chat(
 
     terminal = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     talk = Talk(made, Chat(made.agent, made.store, _resumed(made.store, run_id) if resume else None), terminal)
-    talk.run()
+    with seen(options.phoenix):
+        talk.run()
 
 
 def _resumed(store: "TraceStore", named: str | None) -> "Run":
