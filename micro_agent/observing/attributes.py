@@ -82,12 +82,12 @@ def of_question(run: Run, step: Step, *, content: bool) -> Attributes:
     return _known(told)
 
 
-def of_tool(step: Step, *, content: bool) -> Attributes:
-    """``tool_wrapped.<tool>``: one call, made or refused."""
+def of_tool(step: Step, *, told: bool, content: bool) -> Attributes:
+    """``tool_wrapped.<tool>``: one call, made or refused; ``told``: whether the model was told what came of it."""
     args = _json(step.args)
     whole = step.result if step.result is not None else step.observation
     seen = step.observation if isinstance(step.observation, str) else _json(step.observation)
-    told: dict[str, Attribute | None] = {
+    found: dict[str, Attribute | None] = {
         _KIND: "TOOL", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": step.tool,
         "gen_ai.tool.call.id": step.call_id, "gen_ai.tool.type": "function", "tool.name": step.tool,
         "tool.args.hash": sha256(args.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS],
@@ -96,14 +96,14 @@ def of_tool(step: Step, *, content: bool) -> Attributes:
         "policy.suggested_next_tool": _suggested(whole),
         "output.chars": len(seen), "output.lines": sum(text.count("\n") + 1 for text in _texts(whole)),
         "output.truncated": step.result is not None or _field(whole, "truncated") is True,
-        "output.items": _items(whole), "micro_agent.edited": step.edited is not None,
+        "output.items": _items(whole), "micro_agent.edited": step.edited is not None, "micro_agent.in_force": told,
         "duration_ms": None if step.latency_s is None else round(step.latency_s * 1000, 3),
     }  # fmt: skip
     if content:
-        told |= {"input.value": _cut(args), "input.mime_type": "application/json", "output.value": _cut(seen)}
-        told |= {"output.mime_type": "text/plain" if isinstance(step.observation, str) else "application/json"}
-        told |= {"gen_ai.tool.call.arguments": _cut(args), "gen_ai.tool.call.result": _cut(seen)}
-    return _known(told)
+        found |= {"input.value": _cut(args), "input.mime_type": "application/json", "output.value": _cut(seen)}
+        found |= {"output.mime_type": "text/plain" if isinstance(step.observation, str) else "application/json"}
+        found |= {"gen_ai.tool.call.arguments": _cut(args), "gen_ai.tool.call.result": _cut(seen)}
+    return _known(found)
 
 
 def of_approval(word: Mapping[str, Any]) -> Attributes:

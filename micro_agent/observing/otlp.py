@@ -22,6 +22,7 @@ from micro_agent.observing.spans import Span
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _LOGS = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "opentelemetry.exporter.otlp.common")
+_LONGEST = 300
 _SCOPE = InstrumentationScope("micro_agent", __version__)
 
 
@@ -29,7 +30,7 @@ class Otlp:
     """One collector. Belongs to one thread, which makes it; `stop` may be called from another.
 
     Attributes:
-        trouble: What the exporter has said of the collector last, which it says in a log; ``None``: nothing.
+        trouble: What the exporter says of the collector, which it does in a log; the first since this was ``None``.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -59,7 +60,7 @@ class Otlp:
         """Whether a line of the exporter's log is shown: not ours, of which one is said by us."""
         if threading.get_ident() != self._thread:
             return True
-        self.trouble = record.getMessage()
+        self.trouble = self.trouble or " ".join(record.getMessage().split())[:_LONGEST]
         return False
 
     def _read(self, span: Span, mask: Mask) -> ReadableSpan:

@@ -134,6 +134,8 @@ class SpanFold:
                 run, "model.step", name, begin, end, told, error=error, ok=error is None, guessed=call.at is None,
                 kind="client",
             )  # fmt: skip
+            if call.fault is not None and call.fault.is_tool:  # made, and thrown away with the reply
+                yield from self._tool(run, call.fault, ("fault", number, index), told=False)
 
     def _step(self, run: Run, step: Step, number: int) -> Iterator[Span]:
         if step.tool in _ASKS and step.usage is not None:
@@ -143,36 +145,37 @@ class SpanFold:
                 run, "model.step", ("step", number), begin, end, told, ok=True, guessed=step.at is None, kind="client"
             )  # fmt: skip
         elif step.is_tool:
-            yield from self._tool(run, step, number)
+            key = ("tool", step.call, step.call_id)
+            name = ("tool", number) if step.call is None or key in self._named else key
+            self._named.add(key)
+            yield from self._tool(run, step, name)
         else:
             self._events.append(Event(step.tool, self._now, made.of_word(step, content=self._content)))
 
-    def _tool(self, run: Run, step: Step, number: int) -> Iterator[Span]:
-        key = ("tool", step.call, step.call_id)
-        name = ("tool", number) if step.call is None or key in self._named else key
-        self._named.add(key)
+    def _tool(self, run: Run, step: Step, name: tuple[object, ...], *, told: bool = True) -> Iterator[Span]:
         own, word = span_id(run, *name), step.approval
         asked = word.get("at") if word else None
         waited = _seconds(word, "seconds")
         begin, end = self._times(asked, waited or 0.0) if asked else self._times(step.at, 0.0)
         guessed = asked is None and step.at is None
         if word is not None:
-            told, granted = made.of_approval(word), word.get("granted") is True
+            granted = word.get("granted") is True
             yield self._span(
-                run, "approval.wait", (*name, "approval"), begin, end, told, own, ok=granted, guessed=guessed
+                run, "approval.wait", (*name, "approval"), begin, end, made.of_approval(word), own, ok=granted,
+                guessed=guessed,
             )  # fmt: skip
         if step.at is not None or asked is None:
             end = max(end, self._times(step.at, step.latency_s or 0.0)[1])
         for index, program in enumerate(step.programs or ()):
             started, ended = self._times(program.get("at"), _seconds(program, "seconds") or 0.0)
-            told, failed = made.of_program(program), made.failed_program(program)
-            title = f"sandbox.{made.program_name(program)}"
-            yield self._span(run, title, (*name, "program", index), started, ended, told, own, error=failed)
+            title, ran = f"sandbox.{made.program_name(program)}", made.of_program(program)
+            failed = made.failed_program(program)
+            yield self._span(run, title, (*name, "program", index), started, ended, ran, own, error=failed)
         self._now = max(self._now, end)
-        told = made.of_tool(step, content=self._content)
+        seen = made.of_tool(step, told=told, content=self._content)
         error = None if step.ok else step.error or "failed"
         yield self._span(
-            run, f"tool_wrapped.{step.tool}", name, begin, end, told, error=error, ok=step.ok, guessed=guessed
+            run, f"tool_wrapped.{step.tool}", name, begin, end, seen, error=error, ok=step.ok, guessed=guessed
         )  # fmt: skip
 
     def _times(self, at: str | None, seconds: float) -> tuple[int, int]:
