@@ -37,7 +37,7 @@ def seen(phoenix: bool | None, *, called: bool = True) -> Generator[None]:
     if found is None:
         yield
         return
-    from micro_agent.observing.exporting import exporting, has_extra
+    from micro_agent.observing.exporter import exporting, has_extra
     from micro_agent.running.observers import called_by
 
     if phoenix is None and not has_extra():

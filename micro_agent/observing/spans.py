@@ -16,7 +16,6 @@ from micro_agent.run.span_ids import parsed, span_id, trace_id
 from micro_agent.run.times import instant
 
 SpanKind = Literal["internal", "client"]
-_NS = 10**9
 _ASKS = (FINISH_ASKED, MAKE_ASKED)
 
 
@@ -83,7 +82,7 @@ class SpanFold:
     def __init__(self, run: Run, *, content: bool = False, seen: bool = False) -> None:
         self._content = content
         self._calls = self._steps = 0
-        self._now = int((instant(run.ts) or 0.0) * _NS)
+        self._now = self._begin = _nanoseconds(instant(run.ts) or 0.0)
         self._named: set[tuple[object, ...]] = set()
         self._events: list[Event] = []
         self._root = span_id(run)
@@ -112,10 +111,9 @@ class SpanFold:
             gates, ok = made.of_gates(run.gates), run.gates.get("all_passed")
             yield self._span(run, "gate_check", ("gates",), self._now, self._now, gates, ok=ok is True)
         caller = parsed(run.traceparent)
-        begin = min(int((instant(run.ts) or 0.0) * _NS), self._now)
         error = None if run.status in ("completed", "running", "confirmation_required") else made.ended(run)
         yield Span(
-            "agent.run", trace_id(run), self._root, caller and caller[1], begin, self._now,
+            "agent.run", trace_id(run), self._root, caller and caller[1], self._begin, self._now,
             made.of_run(run, content=self._content), "internal", error, run.status == "completed", tuple(self._events),
         )  # fmt: skip
 
@@ -181,8 +179,8 @@ class SpanFold:
     def _times(self, at: str | None, seconds: float) -> tuple[int, int]:
         """From when to when something was, where it may be that only how long it took is known."""
         known = instant(at)
-        begin = self._now if known is None else int(known * _NS)
-        end = begin + int(max(0.0, seconds) * _NS)
+        begin = self._now if known is None else _nanoseconds(known)
+        end = begin + _nanoseconds(max(0.0, seconds))
         self._now = max(self._now, end)
         return begin, end
 
@@ -204,6 +202,11 @@ def _precedes(call: LMCall, index: int, step: Step, number: int) -> bool:
         return True
     sent: Any = call.request.get("steps")
     return isinstance(sent, int) and sent <= number and (step.call is None or index <= step.call)
+
+
+def _nanoseconds(seconds: float) -> int:
+    """As whole microseconds: a time in seconds is not more exact as a float."""
+    return round(seconds * 1_000_000) * 1000
 
 
 def _seconds(data: dict[str, Any] | None, name: str) -> float | None:

@@ -20,18 +20,19 @@ from micro_agent.running.observers import observing
 if TYPE_CHECKING:
     from micro_agent.observing.otlp import Otlp
 
-_MOST_WAITING = 16_384
-"""Spans that wait to be sent; more are dropped, and counted."""
 _BATCH = 256
 _SOON_S = 0.5
 """So long a batch is waited for: spans are seen while the run goes on."""
-_AFTER_FAILURE_S = 15.0
-"""So long nothing is tried again after the collector took nothing."""
 _log = logging.getLogger("micro_agent")
 
 
 class Exporter:
     """Sends spans in the background. Watches the runs of the process as an `Observer`; `exporting` has it do so.
+
+    Args:
+        endpoint: Where to.
+        most_waiting: So many spans wait to be sent; more are dropped, and counted.
+        again_s: Seconds in which nothing is tried again after the collector took nothing.
 
     Attributes:
         sent: How many spans the collector has taken.
@@ -42,7 +43,7 @@ class Exporter:
         ConfigurationError: The extra ``otel`` is not installed.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, *, most_waiting: int = 16_384, again_s: float = 15.0) -> None:
         require_extra()
         for name, value in endpoint.headers.items():
             remember(name, value)
@@ -50,11 +51,11 @@ class Exporter:
         self.endpoint = endpoint
         self.sent = self.lost = 0
         self.traces: list[str] = []
-        self._again = 0.0
+        self._again, self._again_s = 0.0, again_s
         self._said = False
         self._folds: dict[str, SpanFold] = {}
         self._otlp: Otlp | None = None
-        self._queue: queue.Queue[Span | None] = queue.Queue(_MOST_WAITING)
+        self._queue: queue.Queue[Span | None] = queue.Queue(most_waiting)
         self._thread = threading.Thread(target=self._work, name="micro-agent spans", daemon=True)
         self._thread.start()
 
@@ -138,7 +139,7 @@ class Exporter:
                 otlp.trouble = None  # it may have come at the second try
                 self.sent += len(batch)
                 return
-            self._again = monotonic() + _AFTER_FAILURE_S
+            self._again = monotonic() + self._again_s
             self._say(otlp.trouble or "it did not take them")
         self.lost += len(batch)
 
