@@ -41,6 +41,7 @@ from micro_agent.cli.options import (
     tools_of,
 )
 from micro_agent.cli.repository import Repo, Repository, SandboxKind, Toolset, repository_of
+from micro_agent.cli.spans import Phoenix
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
@@ -96,6 +97,7 @@ class AgentOptions:
     demos: Demos = None
     fallback: Fallback = None
     approve: Confirmations = None
+    phoenix: Phoenix = None
     traces_dir: TracesDir = None
 
     def made(self, *, signature: str | None = None, after: "Callable[[TraceStore], Run] | None" = None) -> Made:

@@ -12,6 +12,7 @@ from micro_agent.cli.code_options import CodeOptions
 from micro_agent.cli.messages import is_terminal
 from micro_agent.cli.options import Json, option
 from micro_agent.cli.question import question_of
+from micro_agent.cli.spans import seen
 from micro_agent.cli.waiting import sign_of_life
 
 ENVIRONMENT = (
@@ -44,6 +45,7 @@ def code(
         plan, given = Path(given[1]), []
     if len(given) + (plan is not None) > 1:
         raise ConfigurationError("there is more than one task: put one into quotes, or give a plan alone")
+    context.with_resource(seen(options.phoenix))
     if plan is not None:
         code_plan.run_plan(plan, options.coached, as_json=as_json, retry=retry)
     text = next(iter(given), None)
