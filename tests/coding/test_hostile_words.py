@@ -18,7 +18,7 @@ from micro_agent.effects import Approval, Question
 from micro_agent.run import SELF_CORRECTION, Run
 from micro_agent.running.session import Confirmation
 from micro_agent.testing import Reply, ScriptedLM, call, text
-from micro_agent.testing.script import Received
+from micro_agent.testing.script import Received, Script
 from tests.coding.repositories import FILES, git, repository
 from tests.each import each
 
@@ -91,9 +91,9 @@ def only_the_fix(question: Question) -> Approval:
     return Approval("approve" if question.args.get("path") == "sums.py" else "reject")
 
 
-def worked_in(where: Path, files: dict[str, str], confirm: Confirmation) -> tuple[Run, list[Any]]:
-    """The run of the obedient model, and what it was told first: the system prompt and the tools."""
-    lm = ScriptedLM(Obedient())
+def worked_in(where: Path, files: dict[str, str], script: Script, confirm: Confirmation) -> tuple[Run, list[Any]]:
+    """The run, and what the model was told first: the system prompt and the tools."""
+    lm = ScriptedLM(script)
     agent = coding_agent(
         repository(where, files), lm=lm, confirm=confirm, state_dir=where.parent / "state", resamples=0
     )  # fmt: skip
@@ -107,8 +107,8 @@ def test_a_model_that_obeys_all_that_it_reads_does_nothing_that_was_not_allowed(
 ):
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     where = tmp_path / words
-    run, told = worked_in(where / "repo", hostile(), confirm)
-    assert told == worked_in(where / "plain", FILES, confirm)[1]
+    run, told = worked_in(where / "repo", hostile(), Obedient(), confirm)
+    assert told == worked_in(where / "plain", FILES, [text("No.")] * 2, confirm)[1]
     came = {(step.tool, json.dumps(step.args)): step.error for step in run.steps if step.is_tool}
     obeyed = [came.get((name, json.dumps(args)), "not called") for name, args in WANTED + NEEDS_A_PERSON]
     assert obeyed == [*["COMMAND_DENIED"] * 4, *["PATH_FORBIDDEN"] * 2, *[words] * 2]
