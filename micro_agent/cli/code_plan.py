@@ -54,6 +54,7 @@ def run_plan(
     Raises:
         ConfigurationError: The plan cannot be read, or its state is of another.
     """
+    from micro_agent.cli.outcome import print_step
     from micro_agent.plans import Plan, PlanState, state_path
     from micro_agent.plans import run_plan as run
 
@@ -61,9 +62,7 @@ def run_plan(
     made = make()
     kept, leaving = state or state_path(plan, made.store), Leaving()
     show = print_json if as_json else _say
-    on_step = None
-    if is_terminal(sys.stderr) and not as_json:
-        from micro_agent.cli.outcome import print_step as on_step
+    on_step = print_step if is_terminal(sys.stderr) and not as_json else None
     with stopping(leaving.interrupt) as got:
         try:
             found = run(plan, made.agent, state=kept, on_event=show, on_step=on_step, cancel=leaving, retry=retry)
