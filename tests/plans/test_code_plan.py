@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from micro_agent.cli.code_plan import Leaving
 from micro_agent.coding.workplace import store_of
+from micro_agent.plans.leaving import Leaving
 from micro_agent.testing import ModelServer, call, hang, text
 from tests.cli.conftest import Cli, Command, Done
 from tests.coding.repositories import repository

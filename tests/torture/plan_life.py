@@ -30,11 +30,11 @@ FILES = {
 END = {"list.txt": "one\npatched\nedited\neven\npatched again\n", "log.txt": "once\n"}
 TEST = ("run_tests", {"test_cmd": "python3 -m unittest -q"})
 APPLY = ("apply_patch", {"patch_id": ""})
-DIFF = "--- a/list.txt\n+++ b/list.txt\n@@ -{line} +{line},2 @@\n {last}\n+{new}\n"
 
 
-def _patch(line: int, last: str, new: str) -> tuple[str, dict[str, str]]:
-    return "propose_patch_unified", {"intent": new, "unified_diff": DIFF.format(line=line, last=last, new=new)}
+def _patch(last: str, new: str) -> tuple[str, dict[str, str]]:
+    contents = {"original_content": f"{last}\n", "new_content": f"{last}\n{new}\n"}
+    return "propose_patch", {"intent": new, "file_path": "list.txt", **contents}
 
 
 def _edit(last: str, new: str) -> tuple[str, dict[str, str]]:
@@ -42,12 +42,12 @@ def _edit(last: str, new: str) -> tuple[str, dict[str, str]]:
 
 
 WORK: Mapping[str, list[tuple[str, dict[str, str]]]] = {
-    "Patch it.": [_patch(1, "one", "patched"), APPLY],
+    "Patch it.": [_patch("one", "patched"), APPLY],
     "Edit it.": [_edit("patched", "patched\nedited\n"), TEST],
     "Log it.": [("run_cmd", {"cmd": "echo once >> log.txt"})],
     "Break it.": [_edit("edited", "edited\nodd\n"), TEST],
     "Tests fail": [_edit("odd", "even\n"), TEST],
-    "Patch it again.": [_patch(4, "even", "patched again"), APPLY, TEST],
+    "Patch it again.": [_patch("even", "patched again"), APPLY, TEST],
 }
 PLAN = Plan(
     tasks=[
@@ -75,7 +75,7 @@ def model(request: Received) -> Reply:
             known[made[message["tool_call_id"]][0]] = str(message["content"])
     for tool, args in WORK[begin]:
         if tool not in known or "INTERRUPTED" in known[tool]:
-            patch = re.findall(r"patch_[0-9a-f]{10}", known.get("propose_patch_unified", ""))
+            patch = re.findall(r"patch_[0-9a-f]{10}", known.get("propose_patch", ""))
             return call(tool, {"patch_id": patch[0]} if tool == "apply_patch" else args)
     return text("Done.")
 
@@ -99,7 +99,7 @@ def live(folder: Path, url: str) -> None:
     tools = coding_toolset(root, sandbox="bwrap", state_dir=folder / "state")
     agent = MicroAgent(
         tools=tools, lm=configure_lm("openai", "scripted", url, fallback=False), rules=[], traces=store,
-        coach=coding_coach(CoachSettings()), resamples=0,
+        coach=coding_coach(CoachSettings(gates="off")), resamples=0,
     )  # fmt: skip
     while (state := run_plan(PLAN, agent)).status == "paused":
         for open_run in store.open_runs():
