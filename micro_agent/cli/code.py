@@ -32,6 +32,9 @@ def code(
     plan: Annotated[
         Path | None, option("--plan", metavar="FILE", env="MICRO_AGENT_PLAN", help="Do the tasks of a plan.")
     ] = None,
+    state: Annotated[
+        Path | None, option("--state", metavar="FILE", env="MICRO_AGENT_STATE", help="Of a plan: where its state lies.")
+    ] = None,
     retry: Annotated[bool, option("--retry", env="MICRO_AGENT_RETRY", help="Of a plan: do again what failed.")] = False,
     options: CodeOptions,
     as_json: Json = False,
@@ -47,7 +50,7 @@ def code(
         raise ConfigurationError("there is more than one task: put one into quotes, or give a plan alone")
     context.with_resource(seen(options.phoenix))
     if plan is not None:
-        code_plan.run_plan(plan, options.coached, as_json=as_json, retry=retry)
+        code_plan.run_plan(plan, options.coached, state=state, as_json=as_json, retry=retry)
     text = next(iter(given), None)
     if text is None and is_terminal(sys.stdin) and is_terminal(sys.stderr):
         _chat(options)

@@ -159,6 +159,8 @@ def test_corrections_end_after_three_rounds_and_what_depends_on_them_is_blocked(
         ([TEST, GOOD, text("x")], "pytest -q", "needs_fix", None),  # and somebody wants to know
         ([TEST, text("x")], "pytest -q", "needs_fix", "g.py"),
         ([TEST, text("x")], "pytest -q g.py", "needs_fix", None),  # another command than this
+        ([GOOD, call("run_tests", {"test_cmd": "none"}), text("x")], None, "completed", None),  # no test has failed
+        ([GOOD, call("run_tests", {"test_cmd": "none"}), text("x")], "none", "needs_fix", "no such program"),
         ([GOOD, call("run_tests", {"test_cmd": "plain"}), text("x")], None, "needs_fix", "1 failed"),
         ([GOOD, TEST, error(400, "no"), error(400, "no")], None, "failed", None),
         ([GOOD, TEST, *[call("run_tests", {"test_cmd": f"pytest {n}"}) for n in range(5)]], None, "needs_fix", "g.py"),
