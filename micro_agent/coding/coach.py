@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
+from micro_agent.coding import EditFormat, PromptSize
 from micro_agent.coding.coaching.blocking import blocking
 from micro_agent.coding.coaching.correcting import correcting
 from micro_agent.coding.coaching.state_line import state_line
 from micro_agent.coding.coaching.warning import warning
 from micro_agent.coding.gates import get_gate_status
+from micro_agent.coding.prompts import prompt_for
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.settings import Settings
 from micro_agent.rules import Rule
@@ -20,8 +22,6 @@ KIND = "coding"
 """Stands in ``Run.coach`` under ``kind``."""
 GateMode = Literal["block", "warn", "off"]
 StateSummary = Literal["compact", "detailed", "off"]
-PromptSize = Literal["minimal", "detailed"]
-EditFormat = Literal["edit", "patch", "udiff", "tagged"]
 _ALLOWED: dict[str, Any] = {"gates": GateMode, "state": StateSummary, "prompt": PromptSize, "edits": EditFormat}
 _LEAST = {"max_no_progress": 1, "warning_interval": 1, "corrections": 0, "exemplars": 0}
 
@@ -76,6 +76,7 @@ def coding_coach(settings: CoachSettings, tools: Sequence[Tool] = ()) -> Coach:
     return Coach(
         record=settings.record(),
         rules=_rules(settings),
+        system=lambda run: prompt_for(settings.prompt, tools, settings.edits) if tools else None,
         state=_state(settings),
         status=lambda run: get_gate_status(run).to_dict(),
     )
