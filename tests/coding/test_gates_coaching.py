@@ -88,8 +88,10 @@ def test_what_is_missing_is_told_from_the_fifth_step_on() -> None:
     assert before_next(*five, told, LIST, LIST, gates="warn") is None
     second = before_next(*five, told, LIST, LIST, READ, gates="warn")
     assert second == (
-        "Warn: Still missing: a change (17 steps are left).\nIf no change is needed, answer again and say why."
+        "Warn: Still missing: a change (17 steps are left). Call edit_file next, for sums.py.\n"
+        "If no change is needed, answer again and say why."
     )
+    assert "Call propose_patch next" in str(before_next(*five, told, LIST, LIST, READ, gates="warn", edits="patch"))
     assert before_next(*five, told, READ, gates="warn", warning_interval=1) is not None
     assert before_next(*five, READ, EDIT, GREEN, gates="warn") is None
 
