@@ -21,6 +21,7 @@ from tests.coding.coached import (  # isort: skip
 from tests.each import each
 
 FOUND_NOTHING = ("read_file", {"path": "no.py"}, {"error": "FILE_NOT_FOUND", "message": "no"})
+OUTPUT = "Read the output above, and the code that it is about."
 BROKEN = ("run_tests", {"test_cmd": "make"}, {"ok": False, "cmd": "make", "exit": 2, "passed": None, "failed": None})
 NO_PROGRAM = ("run_tests", {"test_cmd": "pytst"}, {**BROKEN[2], "exit": 127})
 STOPPED: Done = ("run_tests", {}, {"error": "CMD_TIMEOUT", "message": "…"})
@@ -167,8 +168,8 @@ def test_a_round_needs_a_new_change_and_rounds_are_bounded() -> None:
 @each(
     ["step", "lines"],
     [
-        (BROKEN, ["The exit status is 2.", "Read what they test."]),
-        (MANY, ["7 failed.", "- t0", "- t1", "- t2", "- t3", "- t4", "- and 2 more", "Read what they test."]),
+        (BROKEN, ["The exit status is 2.", OUTPUT]),
+        (MANY, ["7 failed.", "- t0", "- t1", "- t2", "- t3", "- t4", "- and 2 more", OUTPUT]),
         (ODD, ["1 failed, 2 passed.", f"- t: {'a b' * 50} (odd place)",
                'Call read_file next with {"path": "odd\\nplace"}.']),
     ],
