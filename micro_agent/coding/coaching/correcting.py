@@ -60,7 +60,8 @@ def _failures(done: Done) -> Iterator[str]:
 
 def _listed(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     failures = result.get("failures")
-    return cast("list[dict[str, Any]]", failures) if isinstance(failures, list) else []
+    listed = cast("list[Any]", failures) if isinstance(failures, list) else []
+    return [failure for failure in listed if isinstance(failure, dict)]
 
 
 def _place(result: Mapping[str, Any]) -> NextCall | None:

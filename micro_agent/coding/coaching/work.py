@@ -21,7 +21,7 @@ _CANNOT_RUN = frozenset({
 })  # fmt: skip
 """Codes of a verification for which the model can do nothing."""
 _NO_SEARCH = "RG_MISSING"
-_NOT_A_PROGRAM = frozenset({126, 127})
+_NOT_A_PROGRAM = (126, 127)
 """Exit statuses of a command that could not be started: no test has failed."""
 
 
