@@ -1,14 +1,20 @@
 """What the coach says on the way: warnings, tests given back to be fixed, the line of state; and what is recorded."""
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from micro_agent import Run, configure_lm
+from micro_agent import Run, Step, configure_lm
+from micro_agent.coding import CATEGORIES
 from micro_agent.coding.coach import CoachSettings, coding_coach
 from micro_agent.coding.coaching.next_call import word_to_search
+from micro_agent.coding.gates import gates_line
 from micro_agent.replay import describe
 from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan
 from micro_agent.run import POLICY_VIOLATION, SELF_CORRECTION, WARNING
@@ -21,6 +27,7 @@ from tests.coding.coached import (  # isort: skip
 from tests.each import each
 
 FOUND_NOTHING = ("read_file", {"path": "no.py"}, {"error": "FILE_NOT_FOUND", "message": "no"})
+OUTPUT = "Read the output above, and the code that it is about."
 BROKEN = ("run_tests", {"test_cmd": "make"}, {"ok": False, "cmd": "make", "exit": 2, "passed": None, "failed": None})
 NO_PROGRAM = ("run_tests", {"test_cmd": "pytst"}, {**BROKEN[2], "exit": 127})
 STOPPED: Done = ("run_tests", {}, {"error": "CMD_TIMEOUT", "message": "…"})
@@ -88,8 +95,10 @@ def test_what_is_missing_is_told_from_the_fifth_step_on() -> None:
     assert before_next(*five, told, LIST, LIST, gates="warn") is None
     second = before_next(*five, told, LIST, LIST, READ, gates="warn")
     assert second == (
-        "Warn: Still missing: a change (17 steps are left).\nIf no change is needed, answer again and say why."
+        "Warn: Still missing: a change (17 steps are left). Call edit_file next, for sums.py.\n"
+        "If no change is needed, answer again and say why."
     )
+    assert "Call propose_patch next" in str(before_next(*five, told, LIST, LIST, READ, gates="warn", edits="patch"))
     assert before_next(*five, told, READ, gates="warn", warning_interval=1) is not None
     assert before_next(*five, READ, EDIT, GREEN, gates="warn") is None
 
@@ -165,8 +174,8 @@ def test_a_round_needs_a_new_change_and_rounds_are_bounded() -> None:
 @each(
     ["step", "lines"],
     [
-        (BROKEN, ["The exit status is 2.", "Read what they test."]),
-        (MANY, ["7 failed.", "- t0", "- t1", "- t2", "- t3", "- t4", "- and 2 more", "Read what they test."]),
+        (BROKEN, ["The exit status is 2.", OUTPUT]),
+        (MANY, ["7 failed.", "- t0", "- t1", "- t2", "- t3", "- t4", "- and 2 more", OUTPUT]),
         (ODD, ["1 failed, 2 passed.", f"- t: {'a b' * 50} (odd place)",
                'Call read_file next with {"path": "odd\\nplace"}.']),
     ],
@@ -238,3 +247,27 @@ def test_a_run_that_cannot_be_corrected_ends_and_says_so() -> None:
     assert run.error["message"] == "The tests still fail after 2 rounds of correction: 1 failed, 2 passed."
     assert [step.tool for step in run.steps].count(SELF_CORRECTION) == 2
     assert str(run.error["message"]) in "\n".join(describe(run))
+
+
+_VALUE = st.sampled_from(  # nothing that our tools return
+    [None, True, 7, "", "a\nb", "\ud800", [], [7], ["a.py"], [{"path": 3}], [{"test": []}], {"x": "y"}]
+)
+_KEYS = ["path", "files", "matches", "patch_id", "approved", "ok", "exit", "passed", "failed", "failures", "file_path"]
+_NAMES = [name for names in CATEGORIES.values() for name in names] + [WARNING, POLICY_VIOLATION, SELF_CORRECTION]
+_ARGS = st.dictionaries(st.sampled_from(["wants", "path", "patch_id", "test_cmd", "pattern"]), _VALUE, max_size=2)
+_SEEN = st.dictionaries(st.sampled_from(_KEYS), _VALUE, max_size=4) | _VALUE
+_STEP = st.builds(Step, tool=st.sampled_from(_NAMES), args=_ARGS, observation=_SEEN, ok=st.booleans())
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40), st.lists(_STEP, max_size=6), st.booleans())
+def test_nothing_in_a_run_breaks_the_coach(task: str, steps: list[Step], blocks: bool) -> None:
+    run = Run(question=task, steps=steps, limits={"max_steps": 25}, mode="json" if blocks else "native")
+    coach = coding_coach(CoachSettings(gates="block" if blocks else "warn", state="detailed"))
+    assert "\n" not in str(coach.state(run))
+    events = [BeforePlan(), BeforeFinish("Done.", frozenset(_NAMES))]
+    events += [AfterStep(step) for step in steps[-1:] if step.is_tool]
+    for event in events:
+        for rule in coach.rules:
+            json.dumps(getattr(rule(run, event), "text", None))
+    assert gates_line(json.loads(json.dumps(coach.status(run))))
