@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from micro_agent.context.budget import Budget, Calibration, reserve_in
 from micro_agent.context.conversation import Conversation
-from micro_agent.context.tokens import estimate
 from micro_agent.context.trimming import Cutting, Turns, cutting_of, largest_part, planned_after
 from micro_agent.context.views import NEXT_QUESTION, View, chars_for, cut, lines_of, tokens_of, view_of
 from micro_agent.effects import Failure, Trimmed
@@ -127,7 +126,7 @@ class Window:
             if talk.steps[first].tool == CONTEXT_TRIMMED:
                 self._apply(talk, first, page)
             else:
-                self._show(talk, first, end)
+                self._show(talk, first, end, page)
             self._taken = self._taken[0], end
             self.tokens = page.render(self.question, self.views)
 
@@ -153,10 +152,10 @@ class Window:
         if believed and self.server is not None and schema > SCHEMA_PART * self.tokens and not self.views:
             self.server.schema_in_prompt = call.input_tokens >= self.tokens - schema
 
-    def _show(self, talk: Conversation, first: int, end: int) -> None:
+    def _show(self, talk: Conversation, first: int, end: int, page: "Page") -> None:
         views = [talk.view(step, end) for step in range(first, end)]
         results = [view for view in views if view.get("call") is not None and view["tool"] not in _NO_RESULTS]
-        share = self._share(results)
+        share = self._share(results, views, page)
         for index, view in enumerate(views, first):
             chars = None if share is None or view.get("call") is None else chars_for(view, share)
             if chars is not None:
@@ -164,7 +163,7 @@ class Window:
             self.views.append(cut(view, chars))
         self._turns += bool(results)
 
-    def _share(self, results: Sequence[View]) -> int | None:
+    def _share(self, results: Sequence[View], views: Sequence[View], page: "Page") -> int | None:
         """Tokens for each of a turn's results; ``None``: they are shown whole, in the place of older ones if need be.
 
         Those that are planned for after a trim share what it has left free. The one for which the next trim is made
@@ -172,7 +171,9 @@ class Window:
         """
         if self._budget is None or not results:
             return None
-        most, beside = self._budget.most, TURN_TOKENS + sum(estimate(view.get("state") or "") for view in results)
+        most = self._budget.most
+        bare = [{**view, "observation": ""} if view in results else view for view in views]
+        beside = page.measure("", bare) - page.measure("", ())
         if self._turns < self._planned:
             turn = max(0, most - self.tokens) // (self._planned - self._turns)
             return max(LEAST_SHARE, (turn - beside) // len(results))
