@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from micro_agent.cli.messages import say
 from micro_agent.cli.options import option
 
 if TYPE_CHECKING:
+    from micro_agent.observing import Endpoint, Exporter
     from micro_agent.run import Run
     from micro_agent.traces import TraceStore
 
@@ -44,8 +45,13 @@ def seen(phoenix: bool | None, *, called: bool = True) -> Generator[None]:
         say(f"micro-agent: warning: no spans are sent to {found.url}: the extra otel is not installed")
         yield
         return
-    with exporting(found) as exporter, called_by(os.environ.get("TRACEPARENT") if called else None):
-        yield
+    with ExitStack() as last, exporting(found) as exporter:
+        last.callback(_say_where, found, exporter)  # however the command ends
+        with called_by(os.environ.get("TRACEPARENT") if called else None):
+            yield
+
+
+def _say_where(found: "Endpoint", exporter: "Exporter") -> None:
     if exporter.sent:
         say(f"Spans: {found.where(exporter.traces[0] if len(exporter.traces) == 1 else None)}")
 

@@ -101,7 +101,7 @@ def diff(
 def export(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", show_default=False, help="Run IDs, their first digits, or last [all runs]."),
+        typer.Argument(metavar="ID", show_default=False, help="Run IDs, their first digits, or last [all runs]."),
     ] = None,
     otlp: Annotated[
         str | None, option("--otlp", metavar="URL", env="MICRO_AGENT_OTLP", help="A collector, as OTLP over HTTP.")

@@ -81,7 +81,7 @@ class Exporter:
             except queue.Full:
                 self.lost += 1
 
-    def close(self, within_s: float = 3.0) -> bool:
+    def close(self, within_s: float = 5.0) -> bool:
         """Send what is left, for at most so many seconds. Returns whether the collector has taken all.
 
         A collector that has failed already is not waited for.
@@ -166,7 +166,7 @@ def has_extra() -> bool:
 
 
 @contextmanager
-def exporting(endpoint: Endpoint, *, within_s: float = 3.0) -> Generator[Exporter]:
+def exporting(endpoint: Endpoint, *, within_s: float = 5.0) -> Generator[Exporter]:
     """Send the spans of all runs of this process that begin in this block; at its end, for at most ``within_s``.
 
     Raises:

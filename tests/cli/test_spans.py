@@ -1,10 +1,18 @@
 """Spans from the command line: of runs as they go, and of those on record."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from micro_agent import MicroAgent
+from micro_agent.cli.spans import seen
+from micro_agent.errors import ConfigurationError
 from micro_agent.run import Run, Step
 from micro_agent.run.span_ids import span_id
+from micro_agent.running.observers import observers
+from micro_agent.testing import ScriptedLM, text
 from micro_agent.traces import TraceStore
 from tests.observing.collector import collecting
 from tests.observing.test_spans import CALLER
@@ -19,10 +27,8 @@ def test_a_run_is_sent_to_the_collector_that_is_configured_and_it_is_said_where_
     with collecting() as collector:
         base = collector.url.removesuffix("/v1/traces")
         asked = cli(*ASKED, env={"PHOENIX_COLLECTOR_ENDPOINT": base, "TRACEPARENT": CALLER})
-        off = cli(*ASKED, "--no-phoenix", env={"PHOENIX_COLLECTOR_ENDPOINT": base})
-    assert (asked.code, off.code) == (0, 0)
+    assert asked.code == 0
     assert f"Spans: {base}/redirects/traces/{CALLER[3:35]}\n" in asked.err
-    assert "Spans" not in off.err
     assert {span.trace for span in collector.spans} == {CALLER[3:35]}
     (root,) = collector.named("agent.run")
     assert (root.parent, "input.value" in root.attributes) == (CALLER[36:52], False)
@@ -59,3 +65,32 @@ def test_what_cannot_be_is_said_before_anything_is_asked(cli: "Cli"):
     assert "name one collector" in both.err
     assert "name a collector: --otlp URL, or --phoenix" in none.err
     assert "has an address like http://localhost:6006" in no_url.err
+
+
+def test_where_the_extra_is_missing_a_configured_collector_is_only_warned_about(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    with seen(None):
+        assert observers() == ()
+    assert "no spans are sent to http://127.0.0.1:9/v1/traces" in capsys.readouterr().err
+    with pytest.raises(ConfigurationError, match="install the extra"), seen(True):
+        pass
+    with seen(False):
+        assert observers() == ()
+
+
+def test_where_nothing_was_sent_or_by_many_runs_no_trace_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.removesuffix("/v1/traces"))
+        with seen(None):
+            pass
+        assert capsys.readouterr().err == ""
+        with seen(None, called=False):
+            agent = MicroAgent(tools=[], lm=ScriptedLM([text("1."), text("2.")]), finish="text")
+            for question in ("One?", "Two?"):
+                agent.ask(question)
+        assert capsys.readouterr().err == f"Spans: {collector.url}\n"
