@@ -14,7 +14,7 @@ def lines_of(run: Run) -> Iterator[str]:
     yield f"Changed: {', '.join(found.changed) or 'nothing'}"
     yield from (f"Patch: {patch} ({became})" for patch, became in found.patches.items())
     yield from (f"Ran: {command} ({_ended(status)})" for command, status in found.commands)
-    if run.gates is not None:
+    if run.gates is not None and (run.coach or {}).get("gates") != "off":
         yield f"Gates: {_gates(run.gates)}"
 
 
