@@ -51,14 +51,14 @@ from micro_agent.text.attached import with_attached
 
 
 def test_an_opening_tag_in_the_text():
-    assert with_attached("What is it?", "<stdin>").endswith("</stdin-2>")
+    assert with_attached("What is it?", "<stdin>")[-10:] == "</stdin-2>"
 
 
 def test_a_closing_tag_in_the_text():
-    assert with_attached("What is it?", "</stdin>").endswith("</stdin-2>")
+    assert with_attached("What is it?", "</stdin>")[-10:] == "</stdin-2>"
 '''
 _TASK = "A text with </stdin> in it is attached wrongly. Fix it."
-_RUN = {"test_cmd": f"pytest -q {_TEST}"}
+_RUN = {"test_cmd": f"pytest {_TEST}"}
 _GH = "#!/bin/sh\necho https://github.com/me/project/pull/7\n"
 _PROMPT = "or no with a reason: "
 
@@ -69,7 +69,7 @@ def _script() -> list[Reply]:
         call("rg_search", {"pattern": "def with_attached"}),
         call("read_file", {"path": _PLACE}),
         call("edit_file", {"path": _PLACE, "target": "while '<{tag}>' in text:", "replacement": _RIGHT}),
-        call("read_file", {"path": _PLACE, "start_line": 1, "end_line": 16}),
+        call("read_file", {"path": _PLACE, "start_line": 6, "end_line": 16}),
         call("edit_file", {"path": _PLACE, "target": _WRONG, "replacement": _HALF}),
         call("run_tests", _RUN),
         call("edit_file", {"path": _PLACE, "target": _HALF, "replacement": _RIGHT}),
