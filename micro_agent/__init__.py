@@ -4,18 +4,21 @@ The names below load when they are first used, so that importing the package (an
 import DSPy.
 """
 
+import sys
 from importlib import import_module
 from logging import LogRecord, getLogger
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
+    from micro_agent.coding_agent import coding_agent
     from micro_agent.models import configure_lm
     from micro_agent.rules.limits import Limits
     from micro_agent.run import Run, Step
     from micro_agent.tools import Tool, tool
 
-__all__ = ["Limits", "MicroAgent", "Run", "Step", "Tool", "configure_lm", "tool"]
+__all__ = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "tool"]
 
 __version__ = "0.1.0"
 
@@ -25,6 +28,7 @@ _HOME = {
     "Run": "micro_agent.run",
     "Step": "micro_agent.run",
     "Tool": "micro_agent.tools",
+    "coding_agent": "micro_agent.coding_agent",
     "configure_lm": "micro_agent.models",
     "tool": "micro_agent.tools",
 }
@@ -37,6 +41,17 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """Python sets a module on its package once it is loaded; a public name stays what it names all the same."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_home = isinstance(value, ModuleType) and _HOME.get(name) == value.__name__
+        super().__setattr__(name, getattr(value, name) if is_home else value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from micro_agent.cli import (
     approvals,
     ask,
     chat,
+    code,
     decide,
     doctor,
     eval,
@@ -35,6 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask", epilog=ask.ENVIRONMENT)(ask.ask)
+app.command("code", epilog=code.ENVIRONMENT)(code.code)
 app.command("chat", epilog=ask.ENVIRONMENT)(chat.chat)
 app.command("replay")(replay.replay)
 app.command("resume")(resume.resume)

@@ -4,8 +4,9 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
+from micro_agent.cli.coached import as_coached
 from micro_agent.cli.options import (
     TINY_TOOLS,
     Again,
@@ -17,7 +18,6 @@ from micro_agent.cli.options import (
     FinishBy,
     MaxBytes,
     MaxCost,
-    MaxSteps,
     MaxTime,
     MaxTokens,
     Mode,
@@ -40,28 +40,37 @@ from micro_agent.cli.options import (
     store_of,
     tools_of,
 )
-from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
+from micro_agent.cli.repository import Repo, Repository, SandboxKind, Toolset, repository_of
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
+    from micro_agent.rules.limits import Limits
+    from micro_agent.run import Run
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An agent and what it was made of; ``again`` is what to type behind a command about a run of its."""
+    """An agent and what it was made of. ``again`` is what to type behind a command about a run of its."""
 
     agent: "MicroAgent"
     store: "TraceStore"
     tools: "list[Tool]"
     lm: Any
     again: Again
+    after: "Run | None" = None
+    """The run that is gone on from."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentOptions:
     """What is said on the command line about an agent. `taking` makes options of the fields."""
+
+    LEFT_OUT: ClassVar[frozenset[str]] = frozenset()
+    """The fields that no option sets."""
+    STEPS: ClassVar[int] = 6
+    """The limit of steps where none is named."""
 
     utc: Annotated[bool, option("--utc", env="MICRO_AGENT_UTC", help="Make the clock tool answer in UTC.")] = False
     toolset: Toolset = None
@@ -75,7 +84,7 @@ class AgentOptions:
     think: Think = None
     finish: FinishBy = None
     samples: Samples = None
-    max_steps: MaxSteps = 6
+    max_steps: Annotated[int | None, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Step limit [6].")] = None
     max_time: MaxTime = None
     max_cost: MaxCost = None
     max_bytes: MaxBytes = 32 * 1024 * 1024
@@ -89,13 +98,12 @@ class AgentOptions:
     approve: Confirmations = None
     traces_dir: TracesDir = None
 
-    def made(self, *, signature: str | None = None) -> Made:
-        """The agent. Raises what `MicroAgent`, its model and its tools raise when they cannot be made."""
-        from micro_agent.rules.limits import Limits
+    def made(self, *, signature: str | None = None, after: "Callable[[TraceStore], Run] | None" = None) -> Made:
+        """The agent. Raises what `MicroAgent`, its model and its tools raise when they cannot be made.
 
-        limits = Limits(
-            max_steps=self.max_steps, max_time=self.max_time, max_cost=self.max_cost, max_bytes=self.max_bytes
-        )
+        ``after`` finds the run that is gone on from: where it was coached, so is what follows it.
+        """
+        self._limits()  # a wrong one is told before anything is asked for
         repository = repository_of(self.toolset, self.repo, self.sandbox)
         found = settings(
             tools=self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools,
@@ -103,7 +111,9 @@ class AgentOptions:
             samples=self.samples, repository=repository,
         )  # fmt: skip
         store = store_of(found, self.traces_dir, repository)
-        offered = _with_clock(tools_of(found, repository, store), utc=self.utc)
+        before = after and after(store)
+        coach = before and before.coach
+        offered = _with_clock(tools_of(found, repository, store, coach), utc=self.utc)
         from micro_agent import MicroAgent, configure_lm
         from micro_agent.cli.prompt import confirmer
 
@@ -112,25 +122,41 @@ class AgentOptions:
         check_think(self.think, lm)
         agent = MicroAgent(
             tools=offered, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), rules=rules_of(found),
-            limits=limits, traces=store, settings=found, confirm=confirm, demos=self.demos,
-            system=self.system or (repository and repository.system), signature=signature,
+            limits=self._limits(before), traces=store, settings=found, confirm=confirm, signature=signature,
+            system=self.system or (repository and repository.system(offered)), **as_coached(coach, self.demos),
         )  # fmt: skip
         own = [TINY_TOOLS] if found.tools_modules == (TINY_TOOLS,) else None
-        again = again_with(
+        return Made(agent, store, offered, lm, self._again(repository, own), before)
+
+    def _limits(self, before: "Run | None" = None) -> "Limits":
+        """The limits that are named. A run that follows a coached one has as many steps as that, unless it is said."""
+        from micro_agent.rules.limits import Limits, limits_of
+
+        steps = self.max_steps
+        if steps is None:
+            steps = limits_of(before).max_steps if before is not None and before.coach else self.STEPS
+        return Limits(max_steps=steps, max_time=self.max_time, max_cost=self.max_cost, max_bytes=self.max_bytes)
+
+    def _again(self, repository: Repository | None, own: list[str] | None = None) -> Again:
+        return again_with(
             repository,
             self.tools or own,
             no_builtin_tools=self.no_builtin_tools,
             no_required_tools=self.no_required_tools,
         )
-        return Made(agent, store, offered, lm, again)
 
 
 def taking(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of an agent in the place of its parameter ``options``, which gets what they say."""
-    hints = get_type_hints(AgentOptions, include_extras=True)
+    """The command with the options of an agent in the place of its parameter ``options``, which gets what they say.
+
+    Which options these are says the type of the parameter: `AgentOptions`, or a kind of it, whose own come first.
+    """
+    kind: type[AgentOptions] = get_type_hints(command)["options"]
+    hints, own_fields = get_type_hints(kind, include_extras=True), vars(kind)["__annotations__"]
     told = [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(AgentOptions)
+        for one in sorted(fields(kind), key=lambda one: one.name not in own_fields)
+        if one.name not in kind.LEFT_OUT
     ]
     own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(command).parameters.values()]
     at = next(number for number, one in enumerate(own) if one.name == "options")
@@ -138,7 +164,7 @@ def taking(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def taken(**given: Any) -> None:
         said = {one.name: given.pop(one.name) for one in told}
-        command(**given, options=AgentOptions(**said))
+        command(**given, options=kind(**said))
 
     parameters = [*own[:at], *told, *own[at + 1 :]]
     taken.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -51,12 +51,11 @@ def chat(
 
     if run_id is not None and not resume:
         raise ConfigurationError(f"to go on with a conversation: micro-agent chat --resume {run_id}")
-    made = options.made()
+    made = options.made(after=partial(_resumed, named=run_id) if resume else None)
     from micro_agent.cli.chat_turns import Chat
 
     terminal = is_terminal(sys.stdin) and is_terminal(sys.stderr)
-    talk = Talk(made, Chat(made.agent, made.store, _resumed(made.store, run_id) if resume else None), terminal)
-    talk.run()
+    Talk(made, Chat(made.agent, made.store, made.after), terminal).run()
 
 
 def _resumed(store: "TraceStore", named: str | None) -> "Run":

@@ -1,5 +1,6 @@
 """What several commands share: options with their environment variables, the settings, the runs on record."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -212,11 +213,13 @@ def check_think(think: bool | None, lm: Any) -> None:
 
 
 def tools_of(
-    found: "Settings", repository: "Repository | None" = None, store: "TraceStore | None" = None
-) -> "dict[str, Tool]":
+    found: "Settings", repository: "Repository | None" = None, store: "TraceStore | None" = None,
+    coach: "Mapping[str, Any] | None" = None,
+) -> "dict[str, Tool]":  # fmt: skip
     """The tools by name: built in, of the files and modules that the settings name, of plugins.
 
-    Those for a repository stand in the place of the built-in ones; its runs are in the ``store``.
+    Those for a repository stand in the place of the built-in ones; its runs are in the ``store``. ``coach`` is that of
+    a run (``Run.coach``), which says how the model changes files there.
 
     Raises:
         ToolDefinitionError: One that is named cannot be loaded.
@@ -228,7 +231,7 @@ def tools_of(
     if file := found.file_of("tools_modules"):
         once(f"TOOLS_MODULES in {file} names code that is loaded: {', '.join(found.tools_modules)}")
     if repository is not None:
-        return repository.tools(found, store or repository.store(found, None))
+        return repository.tools(found, store or repository.store(found, None), coach)
     if found.tools_modules:
         importable(Path.cwd())
     return load_tools(modules=found.tools_modules, builtin=not found.micro_agent_no_builtin_tools)

@@ -40,6 +40,11 @@ def report(
         elif run.answer is not None and not streamed:
             print_text(run.answer)
         say_unanswered(run, again)
+        if run.coach is not None:
+            from micro_agent.cli.code_report import lines_of
+
+            for line in lines_of(run):
+                say(line)
         say(f"Trace: {store.path(run.id)}")
         raise typer.Exit(128 + got[0] if interrupted or run.termination_reason == "cancelled" else CODES[run.status])
 

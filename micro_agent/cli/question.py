@@ -12,11 +12,11 @@ FIRST_WORD_S = 5.0
 """How long a pipe may be silent before a question is asked without it: whoever started us may hold one open."""
 
 
-def question_of(argument: str | None, option: str | None) -> str:
+def question_of(argument: str | None, option: str | None, *, example: str = 'ask "What is 2*(3+5)?"') -> str:
     """The question to ask. ``-`` stands for standard input, which is then read to its end.
 
-    With a question given, the text of a pipe or file is attached to it. A terminal, a device (``/dev/null``) or a
-    socket is not read then.
+    ``example`` is a command that has a question. With one given, the text of a pipe or file is attached to it. A
+    terminal, a device (``/dev/null``) or a socket is not read then.
 
     Raises:
         ConfigurationError: There is no question, there are two, or there is more text than `MAX_BYTES`.
@@ -32,7 +32,7 @@ def question_of(argument: str | None, option: str | None) -> str:
     asked_for = len(given) > len(words) or (not given and not is_terminal(sys.stdin))
     text = _decoded(_read(), "standard input") if asked_for or (question and _brings_text()) else ""
     if not question and (words or not text):
-        raise ConfigurationError('there is no question; try: micro-agent ask "What is 2*(3+5)?"')
+        raise ConfigurationError(f"there is no question; try: micro-agent {example}")
     return with_attached(question, text) if question and text else question or text
 
 

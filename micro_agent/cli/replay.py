@@ -1,15 +1,17 @@
 """`micro-agent replay`: a recorded run shown, verified against today's loop, or continued from one of its steps."""
 
+import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from micro_agent.cli.coached import as_coached
 from micro_agent.cli.messages import is_terminal, print_json, print_text
 from micro_agent.cli.options import (
     Again,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
-    Offered = Callable[[], dict[str, Tool]]
+    Offered = Callable[[Mapping[str, Any] | None], dict[str, Tool]]
 
 _ANY = {"context", "paths", "path", "repo", "traces_dir", "index", "as_json"}
 _TOOLS = {"tools", "no_builtin_tools", "no_required_tools"}
@@ -103,7 +105,7 @@ def replay(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository
     )
     store = store_of(found, traces_dir, repository)
-    offered = partial(tools_of, found, repository, store)
+    offered = partial(tools_of, found, repository, store)  # given how a run was coached, the tools that it had
     known = [trace_of(store, name, here=repository is None) for name in paths or ()]
     named = known or ([] if path is None else [path])
     if verify:
@@ -152,9 +154,16 @@ def _verify(
     from micro_agent import MicroAgent
     from micro_agent.replay import recorded, verify
 
-    agent = MicroAgent(tools=list(offered().values()), rules=rules_of(found), settings=found)
+    @cache
+    def agent(coach: str) -> MicroAgent:
+        record = json.loads(coach)
+        tools = list(offered(record).values())
+        return MicroAgent(tools=tools, rules=rules_of(found), settings=found, **as_coached(record))
+
     counted = Counter[str]()
-    for verdict in verify(recorded(paths, index), agent, live_tools=live_tools):
+    for item in recorded(paths, index):
+        as_then = agent(json.dumps(item.run and item.run.coach))
+        (verdict,) = verify([item], as_then, live_tools=live_tools)
         counted[verdict.outcome] += 1
         if as_json:
             print_json(_plain(verdict))
@@ -188,8 +197,9 @@ def _fork(
     live = stream and not as_json
     mode: Any = wanted.pop("mode") or (run.mode if not any(wanted.values()) else None) or "auto"
     agent = MicroAgent(
-        tools=list(offered().values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found), traces=store,
-        settings=found, confirm=confirmer(approve), system=run.system,
+        tools=list(offered(run.coach).values()), lm=_model(found, run, **wanted), mode=mode, rules=rules_of(found),
+        traces=store, settings=found, confirm=confirmer(approve), system=run.system,
+        **as_coached(run.coach),
     )  # fmt: skip
     held = replace(limits_of(run), **limits)
     emit = outcome.Printer() if live else None

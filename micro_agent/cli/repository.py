@@ -1,10 +1,11 @@
 """The repository that a command is about: which it is, and that nothing in it decides anything."""
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from micro_agent.cli.options import Again, option, settings, store_of
 
@@ -58,12 +59,11 @@ class Repository:
 
         return Again(f" --repo {shlex.quote(str(self.root))}", f" --sandbox {self.sandbox}" * (self.sandbox != "auto"))
 
-    @property
-    def system(self) -> str:
-        """What the model is told of its work in it."""
-        from micro_agent.coding.toolset import system_prompt
+    def system(self, tools: "Sequence[Tool]") -> str:
+        """What a model with these tools is told of its work in it."""
+        from micro_agent.coding.prompts import prompt_for
 
-        return system_prompt()
+        return prompt_for("minimal", tools, "edit")
 
     def env_file(self) -> str | None:
         """The file of settings in the working directory, unless it is of the repository."""
@@ -78,8 +78,14 @@ class Repository:
         named = found.traces_dir if "traces_dir" in found.model_fields_set else None
         return workplace.store_of(self.root, state_dir=found.micro_agent_state_dir, traces_dir=traces_dir or named)
 
-    def tools(self, found: "Settings", store: "TraceStore") -> "dict[str, Tool]":
-        """The coding toolset for it, and what the user names or has installed. Raises what these raise."""
+    def tools(
+        self, found: "Settings", store: "TraceStore", coach: Mapping[str, Any] | None = None
+    ) -> "dict[str, Tool]":
+        """The coding toolset for it, and what the user names or has installed. Raises what these raise.
+
+        ``coach`` as it stands in ``Run.coach``: the tools are those of a run that was coached so.
+        """
+        from micro_agent.coding.coach import CoachSettings, settings_of
         from micro_agent.coding.toolset import coding_toolset
         from micro_agent.files.jsonl import private_folder
         from micro_agent.files.outside import is_inside, refuse_inside
@@ -91,9 +97,11 @@ class Repository:
         if found.tools_modules and not is_inside(self.root, Path()):
             importable(Path.cwd())
         private_folder(store.directory)  # what is not there cannot be closed to what runs
+        helps = settings_of(coach) if coach else CoachSettings()
         tools = coding_toolset(
-            self.root, sandbox=self.sandbox, state_dir=found.micro_agent_state_dir, masked=[store.directory]
-        )
+            self.root, sandbox=self.sandbox, state_dir=found.micro_agent_state_dir, masked=[store.directory],
+            edits=helps.edits, hints=helps.hints,
+        )  # fmt: skip
         return load_tools(modules=found.tools_modules, builtin=tools)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from micro_agent.cli.coached import as_coached
 from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     BaseUrl,
@@ -71,7 +72,7 @@ def resume(
     none = "no run waits to be resumed; micro-agent resume --list shows what is open"
     run = store.peek(open_run_of(store, run_id or "last", lambda run: not run.busy and run.question is not None, none))
     context.with_resource(sign_of_life(wanted=not as_json))
-    offered = tools_of(found, repository, store)
+    offered = tools_of(found, repository, store, run.coach)
     _require(run, offered)
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
@@ -83,7 +84,7 @@ def resume(
     check_think(think, lm)
     agent = MicroAgent(
         tools=list(offered.values()), lm=lm, rules=rules_of(found),
-        traces=store, settings=found, confirm=confirm,
+        traces=store, settings=found, confirm=confirm, **as_coached(run.coach),
     )  # fmt: skip
     outcome.report(
         lambda cancel: agent.resume(run.id, cancel=cancel), store, as_json=as_json,

@@ -116,7 +116,7 @@ def serve(
     asked = mode_for(found, mode, use_tool_calls)
     agents = Agents(
         lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found),
-        system=system or (repository and repository.system),
+        system=system or (repository and repository.system(offered)),
     )  # fmt: skip
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)

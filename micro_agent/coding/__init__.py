@@ -6,16 +6,27 @@ What kind of work each tool does is said here, once; gates and prompts read it f
 from typing import Literal
 
 Category = Literal["discovery", "search", "read", "change", "verify", "other"]
+PromptSize = Literal["minimal", "detailed"]
+"""Which of the two system prompts a model is given."""
+EditFormat = Literal["edit", "patch", "udiff", "tagged"]
+"""How a model changes files."""
+
+_EDIT, _REPLACE, _DIFF = "edit_file", "propose_patch", "propose_patch_unified"
 
 CATEGORIES: dict[Category, tuple[str, ...]] = {
     "discovery": ("repo_info", "list_files", "git_status", "git_diff", "git_log"),
     "search": ("rg_search",),
     "read": ("read_file", "read_file_snippet"),
-    "change": ("propose_patch_unified", "propose_patch", "edit_file"),
+    "change": (_EDIT, _REPLACE, _DIFF),
     "verify": ("run_tests", "run_cmd"),
     "other": ("show_patch", "apply_patch", "git_push", "create_pr"),
 }
 """The tools of each kind of work, in the order in which they are offered."""
+
+CHANGING: dict[EditFormat, tuple[str, ...]] = {
+    "edit": (_EDIT, _REPLACE), "patch": (_REPLACE,), "udiff": (_DIFF,), "tagged": (_EDIT, _REPLACE),
+}  # fmt: skip
+"""Those of the tools for changing that are offered, by how a model changes files. Each has one that makes new files."""
 
 
 def category_of(tool: str) -> Category | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from micro_agent.coding import EditFormat, PromptSize
 from micro_agent.errors import ConfigurationError
 from micro_agent.rules.coach import Coach
 from micro_agent.tools import Tool
@@ -12,8 +13,6 @@ KIND = "coding"
 """Stands in ``Run.coach`` under ``kind``."""
 GateMode = Literal["block", "warn", "off"]
 StateSummary = Literal["compact", "detailed", "off"]
-PromptSize = Literal["minimal", "detailed"]
-EditFormat = Literal["edit", "patch", "udiff", "tagged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,18 @@
 
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from micro_agent.coding.bounds import LINES, cut_line, cut_list
+from micro_agent.coding import tagging
+from micro_agent.coding.bounds import cut_line, cut_list
 from micro_agent.coding.closest import closest
 from micro_agent.coding.contents import Contents, read_contents, replace, stale
 from micro_agent.coding.finding import MOST_PLACES, Edit, Several, common, find_edit
-from micro_agent.coding.opening import opened, suggestion
+from micro_agent.coding.opening import ErrorWithMore, opened, reading
 from micro_agent.coding.paths import Place
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
@@ -37,18 +38,6 @@ _PARAMETERS = {
 }
 
 
-class EditError(ToolError):
-    """An edit that cannot be made, with more about why: ``lines`` (numbers), or the ``closest`` region."""
-
-    def __init__(self, code: str, message: str, *, recovery: dict[str, Any], **more: Any) -> None:
-        super().__init__(code, message, recovery=recovery)
-        self.more = more
-
-    def observation(self) -> dict[str, Any]:
-        """What the model sees."""
-        return super().observation() | self.more
-
-
 @dataclass(frozen=True, slots=True)
 class _Planned:
     """An edit of a file that is held open."""
@@ -56,55 +45,68 @@ class _Planned:
     place: Place
     contents: Contents
     edit: Edit
+    text: str
     data: bytes
 
 
-def tools(place: Workplace) -> list[Tool]:
-    """``edit_file``."""
+Way = Callable[[str, str, dict[str, Any]], Edit]
+"""How an edit is found, from a path, the text of the file and the arguments."""
 
-    def edit_file(path: str, target: str, replacement: str) -> dict[str, Any]:
-        with _planned(place, path, target, replacement) as planned:
+
+def tools(place: Workplace) -> list[Tool]:
+    """``edit_file``: by a text that stands once, or by the tags of lines, as the workplace has it."""
+    if place.edits == "tagged":
+        return [_tool(place, tagging.TOLD, tagging.PARAMETERS, tagging.edit_between)]
+    told = "Replace one piece of text in a file. target must stand there exactly once: add lines around it if needed."
+    return [_tool(place, told, _PARAMETERS, _edit_of_target)]
+
+
+def _tool(place: Workplace, told: str, parameters: dict[str, Any], way: Way) -> Tool:
+    def edit_file(**args: Any) -> dict[str, Any]:
+        with _planned(place, args, way) as planned:
             replace(planned.place, planned.data)
             name, edit = planned.place.path, planned.edit
         place.read[name] = sha256(planned.data).hexdigest()
         result: dict[str, Any] = {"ok": True, "path": name, "start_line": edit.lines[0], "end_line": edit.lines[1]}
-        return result | ({"repaired": list(edit.repaired)} if edit.repaired else {})
+        shown = {"lines": tagging.around(planned.text, *edit.lines)} if place.edits == "tagged" else {}
+        return result | shown | ({"repaired": list(edit.repaired)} if edit.repaired else {})
 
     def preview(args: dict[str, Any]) -> dict[str, Any]:
-        with _planned(place, args["path"], args["target"], args["replacement"]) as planned:
+        with _planned(place, args, way) as planned:
             name, edit = planned.place.path, planned.edit
             diff = _diff(name, planned.contents.text, edit)
         place.read.setdefault(name, planned.contents.digest)  # what was shown is what may be changed
         shown: dict[str, Any] = {"kind": "patch", "id": f"patch_{sha256(diff.encode()).hexdigest()[:10]}", "text": diff}
         return shown | {"files": [name]} | ({"repaired": list(edit.repaired)} if edit.repaired else {})
 
-    told = "Replace one piece of text in a file. target must stand there exactly once: add lines around it if needed."
-    return [Tool("edit_file", told, _PARAMETERS, edit_file, preview=preview, requires_confirmation=True)]
+    return Tool("edit_file", told, parameters, edit_file, preview=preview, requires_confirmation=True)
 
 
 @contextmanager
-def _planned(workplace: Workplace, path: str, target: str, replacement: str) -> Generator[_Planned]:
+def _planned(workplace: Workplace, args: dict[str, Any], way: Way) -> Generator[_Planned]:
     """What an edit comes to.
 
     Raises:
         ToolError: It cannot be made.
     """
-    _check(target, replacement)
-    with opened(workplace, path, "write") as place:
+    _check(args)
+    with opened(workplace, args["path"], "write") as place:
         contents = _read(place)
         if workplace.read.get(place.path, contents.digest) != contents.digest:
             raise stale(place.path)
-        edit = _edit(place.path, contents.text, target, replacement)
+        edit = way(place.path, contents.text, args)
         text = contents.text[: edit.start] + edit.new + contents.text[edit.end :]
         if text == contents.text:
             raise ToolError("VALIDATION_FAILED", "the edit would change nothing: that is what the file says")
-        yield _Planned(place, contents, edit, _encoded(contents, text))
+        yield _Planned(place, contents, edit, text, _encoded(contents, text))
 
 
-def _check(target: str, replacement: str) -> None:
-    if not target.strip("\r\n"):
+def _check(args: dict[str, Any]) -> None:
+    """Refuse what says nothing, whatever stands in the file, and what no text has."""
+    target, replacement = args.get("target"), args["replacement"]
+    if target is not None and not target.strip("\r\n"):
         raise ToolError("VALIDATION_FAILED", "target is empty: give the text that is to be replaced")
-    if len(target) > _LONGEST:
+    if target is not None and len(target) > _LONGEST:
         raise ToolError("VALIDATION_FAILED", f"target has more than {_LONGEST} characters: replace a smaller part")
     if target == replacement:
         raise ToolError("VALIDATION_FAILED", "target and replacement are the same: nothing would change")
@@ -131,9 +133,10 @@ def _encoded(contents: Contents, text: str) -> bytes:
         raise ToolError("VALIDATION_FAILED", message) from None
 
 
-def _edit(path: str, text: str, target: str, replacement: str) -> Edit:
+def _edit_of_target(path: str, text: str, args: dict[str, Any]) -> Edit:
+    target = args["target"]
     try:
-        edit = find_edit(text, target, replacement)
+        edit = find_edit(text, target, args["replacement"])
     except Several as several:
         raise _ambiguous(path, several.lines) from None
     if edit is None:
@@ -146,7 +149,9 @@ def _ambiguous(path: str, lines: list[int]) -> ToolError:
     told = ", ".join(map(str, shown)) + ", …" * was_cut
     often = f"{len(lines)} times" if len(lines) < MOST_PLACES else f"at least {MOST_PLACES} times"
     message = f"target stands {often} in {path!r:.200}, in lines {told}: add lines around the one you mean"
-    return EditError("TARGET_AMBIGUOUS", message, recovery=_reading(path, lines[0], lines[0], lines[-1]), lines=shown)
+    return ErrorWithMore(
+        "TARGET_AMBIGUOUS", message, recovery=reading(path, lines[0], lines[0], lines[-1]), lines=shown
+    )
 
 
 def _not_found(path: str, text: str, target: str) -> ToolError:
@@ -154,21 +159,14 @@ def _not_found(path: str, text: str, target: str) -> ToolError:
     found = closest(lines, target)
     message = f"target does not stand in {path!r:.200}"
     if found is None:
-        return EditError(
-            "NOT_FOUND_IN_FILE", f"{message}, nor anything like it", recovery=_reading(path, 1, 1, len(lines))
+        return ErrorWithMore(
+            "NOT_FOUND_IN_FILE", f"{message}, nor anything like it", recovery=reading(path, 1, 1, len(lines))
         )
     first, last = found
     shown, _ = cut_list([f"{at}: {cut_line(lines[at - 1], 200)[0]}" for at in range(first, last + 1)], _MOST_CLOSEST)
     region = {"start_line": first, "end_line": last, "lines": shown}
     told = f"{message}; lines {first} to {last} are the closest: copy target from there"
-    return EditError("NOT_FOUND_IN_FILE", told, recovery=_reading(path, first, last, len(lines)), closest=region)
-
-
-def _reading(path: str, first: int, last: int, total: int) -> dict[str, Any]:
-    """The hint to read around lines."""
-    start = max(1, first - 5)
-    arguments = {"path": path, "start_line": start, "end_line": min(last + 5, start + LINES - 1, total)}
-    return suggestion("read_file", arguments, "see what stands there, and copy it")
+    return ErrorWithMore("NOT_FOUND_IN_FILE", told, recovery=reading(path, first, last, len(lines)), closest=region)
 
 
 def _diff(path: str, text: str, edit: Edit) -> str:

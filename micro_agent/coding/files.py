@@ -15,6 +15,7 @@ from micro_agent.coding.git import status
 from micro_agent.coding.listing import list_files as all_files
 from micro_agent.coding.listing import matcher
 from micro_agent.coding.opening import opened, suggestion
+from micro_agent.coding.tagging import tagged
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.derive import tool
 from micro_agent.tools.error import ToolError
@@ -44,9 +45,12 @@ def tools(place: Workplace) -> list[Tool]:
         shown, truncated = cut_list(found, min(max(limit, 1), ITEMS))
         return {"files": shown, "total": len(found), "truncated": truncated}
 
-    @tool(read_only=True)
+    form = "NUMBER:TAG|TEXT" if place.edits == "tagged" else "NUMBER: TEXT"
+    reads = f"Read lines of a file. Each is shown as {form}. A long part is cut; `next` says where to go on."
+
+    @tool(read_only=True, description=reads)
     def read_file(path: str, start_line: int = 1, end_line: int = _LINES_READ) -> dict[str, Any]:
-        """Read lines of a file. Each is shown as NUMBER: TEXT. A long part is cut; `next` says where to go on.
+        """Read lines of a file.
 
         Args:
             path: From the root of the repository.
@@ -58,7 +62,7 @@ def tools(place: Workplace) -> list[Tool]:
         end = end_line if is_given else start_line + _LINES_READ - 1
         _check_range(name, start_line, end, len(lines))
         wanted = range(start_line, min(end, len(lines)) + 1)
-        shown = _shown(lines, wanted)
+        shown = _shown(lines, wanted, tags=place.edits == "tagged")
         return {"path": name, **shown, **_next(shown["end_line"], len(lines))} | about
 
     @tool(read_only=True)
@@ -77,7 +81,7 @@ def tools(place: Workplace) -> list[Tool]:
         if not found:
             raise _not_in(name, lines, query)
         wanted = _around(found, min(max(context, 0), _MOST_AROUND), len(lines))
-        shown = _shown(lines, wanted)
+        shown = _shown(lines, wanted, tags=place.edits == "tagged")
         more = [number for number in wanted if number > shown["end_line"]]
         matches, _ = cut_list([first for first, _ in found])
         return {
@@ -144,14 +148,14 @@ def _check_range(path: str, start: int, end: int, total: int) -> None:
         raise ToolError("INVALID_LINE_RANGE", message, recovery=suggestion("read_file", valid, "a range that it has"))
 
 
-def _shown(lines: list[str], wanted: range | list[int]) -> dict[str, Any]:
+def _shown(lines: list[str], wanted: range | list[int], *, tags: bool) -> dict[str, Any]:
     """The lines with these numbers, as far as they fit; ``…`` stands where some are left out between them."""
     shown: list[str] = []
     last, size, was_cut = (wanted[0] if wanted else 1) - 1, 0, False
     first = last + 1
     for number in wanted:
         text, long = cut_line(lines[number - 1])
-        row = ["…"] * (number > last + 1) + [f"{number}: {text}"]
+        row = ["…"] * (number > last + 1) + [f"{tagged(lines, number)}|{text}" if tags else f"{number}: {text}"]
         size += sum(len(part) + 1 for part in row)
         if shown and (size > TEXT or len(shown) + len(row) > LINES):
             was_cut = True

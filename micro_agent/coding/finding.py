@@ -174,14 +174,34 @@ def _edit_of_lines(plain: _Plain, lines: list[str], at: int, sought: list[str], 
     indented = carried(there, sought, new[same : len(new) - behind])
     if indented is None:
         return None
-    first, after = at + same, at + len(sought) - behind
+    start, end, text = _replaced(plain, lines, at + same, at + len(sought) - behind, indented)
+    span = at + 1, at + max(1, len(new))
+    return Edit(start, end, text, span, _differing(there, sought))
+
+
+def edit_lines(text: str, first: int, after: int, new: Sequence[str]) -> Edit:
+    """The replacement of the lines from one index up to another, which may be none, by others, which may be none.
+
+    Lines that are to stay are left as they are. Line endings are those of the place.
+    """
+    plain = _Plain(text)
+    lines = plain.text.removesuffix("\n").split("\n") if text else []
+    there = lines[first:after]
+    same = common(there, new)
+    behind = common(there[same:][::-1], new[same:][::-1])
+    changed = new[same : len(new) - behind]
+    start, end, put = _replaced(plain, lines, first + same, after - behind, changed)
+    return Edit(start, end, put, (first + 1, first + max(1, len(new))))
+
+
+def _replaced(plain: _Plain, lines: Sequence[str], first: int, after: int, new: Sequence[str]) -> tuple[int, int, str]:
+    """From where to where the lines from one index up to another stand, and what takes their place."""
     start = sum(len(line) + 1 for line in lines[:first])
     end = start + sum(len(line) + 1 for line in lines[first:after])
-    text = "".join(f"{line}\n" for line in indented)
+    text = "".join(f"{line}\n" for line in new)
     if end > len(plain.text):  # the last line has no end
         start, end, text = _without_end(start, len(plain.text), text)
-    span = at + 1, at + max(1, len(new))
-    return Edit(plain.offset(start), plain.offset(end), plain.ended(start, end, text), span, _differing(there, sought))
+    return plain.offset(start), plain.offset(end), plain.ended(start, end, text)
 
 
 def _without_end(start: int, end: int, text: str) -> tuple[int, int, str]:

@@ -5,9 +5,22 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Literal
 
+from micro_agent.coding.bounds import LINES
 from micro_agent.coding.paths import FileTooLarge, PathForbidden, Place, beneath, resolve
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
+
+
+class ErrorWithMore(ToolError):
+    """An error of which the model sees more than a message, such as the ``lines`` that it is about."""
+
+    def __init__(self, code: str, message: str, *, recovery: dict[str, Any], **more: Any) -> None:
+        super().__init__(code, message, recovery=recovery)
+        self.more = more
+
+    def observation(self) -> dict[str, Any]:
+        """What the model sees."""
+        return super().observation() | self.more
 
 
 def opened(place: Workplace, path: str, mode: Literal["read", "write"]) -> Place:
@@ -47,6 +60,13 @@ def not_found(path: str) -> ToolError:
 def suggestion(tool: str, arguments: dict[str, Any], why: str) -> dict[str, Any]:
     """A hint for the next call, as `ToolError` takes it."""
     return {"tool_call": {"name": tool, "arguments": arguments}, "rationale": why}
+
+
+def reading(path: str, first: int, last: int, total: int) -> dict[str, Any]:
+    """The hint to read around lines of a file that has ``total``."""
+    start = max(1, first - 5)
+    arguments = {"path": path, "start_line": start, "end_line": min(last + 5, start + LINES - 1, total)}
+    return suggestion("read_file", arguments, "see what stands there, and copy it")
 
 
 @contextmanager

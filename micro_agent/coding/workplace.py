@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+from micro_agent.coding import EditFormat
 from micro_agent.coding.sandbox import Kind, Sandbox, SandboxUnavailable
 from micro_agent.errors import ConfigurationError
 from micro_agent.files.jsonl import private_folder
@@ -31,12 +32,14 @@ class Workplace:
         sandbox: What commands run in.
         read: The sha256 of each file as the model read it last, by its path from the root: a change to a file that is
             another by then is ``STALE_FILE``.
+        edits: How the model changes files. With ``tagged``, lines that it reads have a tag, and edits name lines by it.
     """
 
     root: Path
     state: Path
     sandbox: Sandbox
     read: dict[str, str] = field(default_factory=dict[str, str])
+    edits: EditFormat = "edit"
 
 
 def root_of(repo: str | Path) -> Path:

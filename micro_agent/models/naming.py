@@ -6,10 +6,30 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.models.announcing import to_stderr
 from micro_agent.models.fallback import choose
 from micro_agent.models.making import lm_of
-from micro_agent.models.settings import PROVIDERS, Settings, keep_offline
+from micro_agent.models.settings import PROVIDERS, Provider, Settings, keep_offline
 from micro_agent.models.target import Target, provider_named
 
 _OLLAMA = ("ollama_chat", "ollama")
+_ALONE = ("tiny", "mock")
+"""Providers of one model, which need not be named."""
+
+
+def provider_and_model(provider: str | None, model: str | None) -> tuple[Provider | None, str | None]:
+    """Both, where the model's name may begin with its provider's, as in ``ollama_chat/llama3.2:3b``.
+
+    A provider that is named beside it has models of any name; ``ollama_chat/`` begins none of Ollama's.
+
+    Raises:
+        ConfigurationError: There is no such provider.
+    """
+    named = provider_named(provider) if provider else None
+    first, slash, rest = (model or "").strip().partition("/")
+    known = "ollama" if first in _OLLAMA else first.lower()
+    if named is None and known in PROVIDERS and (slash or known in _ALONE):
+        return provider_named(known), rest or None
+    if named == "ollama" and slash and first == _OLLAMA[0]:
+        return named, rest
+    return named, model or None
 
 
 def lm_named(name: str, settings: Settings) -> Any:

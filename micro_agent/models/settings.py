@@ -157,6 +157,14 @@ class Settings(BaseSettings):
         found._in_file = self._in_file - given.keys()
         return found
 
+    def with_defaults(self, **given: Any) -> Self:
+        """These settings with other defaults: what is set stands, and what is not still counts as not set."""
+        found = self.model_copy(
+            update={name: value for name, value in given.items() if name not in self.model_fields_set}
+        )
+        found.model_fields_set.intersection_update(self.model_fields_set)
+        return found
+
     @model_validator(mode="before")
     @classmethod
     def _blank_is_unset(cls, data: dict[str, Any]) -> dict[str, Any]:

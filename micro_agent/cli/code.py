@@ -1,0 +1,60 @@
+"""`micro-agent code`: a task in a repository, done by a coached agent; without one, a chat over the repository."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from micro_agent.cli.agent_options import taking
+from micro_agent.cli.code_options import CodeOptions
+from micro_agent.cli.messages import is_terminal
+from micro_agent.cli.options import Json, option
+from micro_agent.cli.question import question_of
+from micro_agent.cli.waiting import sign_of_life
+
+ENVIRONMENT = (
+    "Environment: MICRO_AGENT_ and the option's name in capitals; GATE_MODE, GATE_ENABLED, TEMPERATURE [0.1]; the "
+    "rest as for ask. Nothing is read from the repository."
+)
+
+
+@taking
+def code(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TASK|-", show_default=False, help="The task; - reads it from a pipe."),
+    ] = None,
+    *,
+    options: CodeOptions,
+    as_json: Json = False,
+    stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it arrives.")] = False,
+) -> None:
+    """Do a task in a git repository: find, read, change with your approval, test."""
+    from micro_agent.errors import ConfigurationError
+
+    text, *more = words or [None]
+    if more:
+        raise ConfigurationError(f"there are {len(more) + 1} tasks: put one into quotes")
+    if text is None and is_terminal(sys.stdin) and is_terminal(sys.stderr):
+        _chat(options)
+    task = question_of(text, None, example='code "The test of add fails. Fix it."')
+    context.with_resource(sign_of_life(wanted=not as_json))
+    made = options.coached()
+    from micro_agent.cli import outcome
+
+    live = stream and not as_json
+    on_event = outcome.Printer() if live else None
+    on_step = outcome.print_step if is_terminal(sys.stderr) and not live else None
+    outcome.report(
+        lambda cancel: made.agent.ask(task, on_event=on_event, on_step=on_step, cancel=cancel),
+        made.store, as_json=as_json, streamed=live, again=made.again,
+    )  # fmt: skip
+
+
+def _chat(options: CodeOptions) -> None:
+    from micro_agent.cli.chat import Talk
+    from micro_agent.cli.chat_turns import Chat
+
+    made = options.coached(chats=True)
+    Talk(made, Chat(made.agent, made.store), terminal=True).run()
