@@ -121,7 +121,9 @@ class Task(_Strict):
 
     @model_validator(mode="after")
     def _has_a_repository(self) -> Self:
-        if self.repository is None and (named := [name for name in _OF_A_REPOSITORY if getattr(self, name) is not None]):
+        if self.repository is None and (
+            named := [name for name in _OF_A_REPOSITORY if getattr(self, name) is not None]
+        ):
             raise ValueError(f"{named[0]} is about a repository, and there is none; give repository: {{files: …}}")
         return self
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def ask_in_place(
-    trial: Trial, cancel: Cancel, *, places: Places, agent_for: "Callable[[Trial, Place], MicroAgent]",
+    trial: Trial, cancel: Cancel, *, places: Places, agent_for: "Callable[[Place], MicroAgent]",
     sandbox: Wanted = "auto",
 ) -> Run:  # fmt: skip
     """Ask a trial whose task has a repository, in a copy of its own.
@@ -33,5 +33,5 @@ def ask_in_place(
     """
     assert trial.task.repository is not None
     with places.of(trial.task.repository) as place:
-        run = agent_for(trial, place).ask(trial.task.question, cancel=cancel)
+        run = agent_for(place).ask(trial.task.question, cancel=cancel)
         return with_outcome(run, trial.task, place, sandbox)

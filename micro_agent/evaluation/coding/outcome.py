@@ -1,7 +1,7 @@
 """What came of a trial in a repository: what was changed, what hidden tests say, whether it ended too early."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -48,33 +48,37 @@ def with_outcome(run: Run, task: Task, place: Place, sandbox: Wanted = "auto") -
     """The run with its outcome, which is measured in its place: first what changed, then the hidden tests."""
     before, after = _prints(place.template), _prints(place.folder)
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    outcome = Outcome(changed=list(map(_shown, names)), premature=premature(task, run))
+    outcome = Outcome(changed=list(map(_shown, names)))
+    outcome.premature = premature(task, run, outcome.changed)
     if task.expect_hidden is not None:
         outcome.hidden, outcome.told = _hidden(task, place, sandbox)
     return run.model_copy(update={NAME: outcome.model_dump(mode="json")})
 
 
-def premature(task: Task, run: Run) -> Literal["no change", "not verified"] | None:
-    """How the answer of a run came too early, where the task needs a change: its hidden tests fail beforehand."""
-    if run.status != "completed" or not task.expect_hidden or not task.expect_changed:
+def premature(task: Task, run: Run, changed: Sequence[str]) -> Literal["no change", "not verified"] | None:
+    """How the answer of a run came too early, where the task needs a change: it has hidden tests.
+
+    Args:
+        task: What was asked.
+        run: As it ended.
+        changed: The files that are not as they were.
+    """
+    if run.status != "completed" or not task.expect_hidden:
         return None
-    done = [step for step in run.steps if step.is_tool and step.ok]
-    changes = [number for number, step in enumerate(done) if _changes(step.tool, step.observation)]
-    if not changes:
+    if not changed:
         return "no change"
-    verified = any(category_of(step.tool) == "verify" for step in done[changes[-1] :])
-    return None if verified else "not verified"
+    done = [step.tool for step in run.steps if step.is_tool and step.ok]
+    last = max((number for number, tool in enumerate(done) if _may_change(tool)), default=0)
+    return None if any(category_of(tool) == "verify" for tool in done[last:]) else "not verified"
 
 
-def _changes(tool: str, observation: Any) -> bool:
-    """Whether a call changed a file: a proposal alone does not, unless the tool has applied it at once."""
-    if category_of(tool) == "change":
-        return isinstance(observation, dict) and bool(observation.get("ok") or observation.get("applied"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-    return tool == _APPLIES
+def _may_change(tool: str) -> bool:
+    return category_of(tool) == "change" or tool == _APPLIES
 
 
 def _hidden(task: Task, place: Place, sandbox: Wanted) -> tuple[bool | None, str]:
-    assert task.repository and task.expect_hidden
+    assert task.repository is not None
+    assert task.expect_hidden is not None
     try:
         written(task.expect_hidden, place.repo)
         tools = coding_toolset(place.repo, sandbox=sandbox, state_dir=place.state)

@@ -36,7 +36,9 @@ class Change(_Strict):
         """The files with it. Raises `ValueError` where the target does not stand there once."""
         text = files.get(self.path, "")
         if text.count(self.target) != 1:
-            raise ValueError(f"{self.path}: {self.target[:60]!r} stands there {text.count(self.target)} times, not once")
+            raise ValueError(
+                f"{self.path}: {self.target[:60]!r} stands there {text.count(self.target)} times, not once"
+            )
         return {**files, self.path: text.replace(self.target, self.replacement)}
 
 
