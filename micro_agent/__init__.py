@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
     from micro_agent.coding_agent import coding_agent
+    from micro_agent.coding.gates import get_gate_status
     from micro_agent.models import configure_lm
     from micro_agent.rules.limits import Limits
     from micro_agent.run import Run, Step
     from micro_agent.tools import Tool, tool
 
-__all__ = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "tool"]
+__all__ = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "get_gate_status", "tool"]
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ _HOME = {
     "Tool": "micro_agent.tools",
     "coding_agent": "micro_agent.coding_agent",
     "configure_lm": "micro_agent.models",
+    "get_gate_status": "micro_agent.coding.gates",
     "tool": "micro_agent.tools",
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 import micro_agent
 
-PUBLIC = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "tool"]
+PUBLIC = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "get_gate_status", "tool"]
 
 LIGHT = [
     "micro_agent", "micro_agent.cli", "micro_agent.decoding", "micro_agent.evaluation", "micro_agent.storage.journal",

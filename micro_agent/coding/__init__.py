@@ -5,7 +5,7 @@ What kind of work each tool does is said here, once; gates and prompts read it f
 
 from typing import Literal
 
-Category = Literal["discovery", "search", "read", "change", "verify", "other"]
+Category = Literal["discovery", "search", "read", "change", "apply", "verify", "other"]
 PromptSize = Literal["minimal", "detailed"]
 """Which of the two system prompts a model is given."""
 EditFormat = Literal["edit", "patch", "udiff", "tagged"]
@@ -18,10 +18,15 @@ CATEGORIES: dict[Category, tuple[str, ...]] = {
     "search": ("rg_search",),
     "read": ("read_file", "read_file_snippet"),
     "change": (_EDIT, _REPLACE, _DIFF),
+    "apply": ("apply_patch",),
     "verify": ("run_tests", "run_cmd"),
-    "other": ("show_patch", "apply_patch", "git_push", "create_pr"),
+    "other": ("show_patch", "git_push", "create_pr"),
 }
-"""The tools of each kind of work, in the order in which they are offered."""
+"""The tools of each kind of work, in the order in which they are offered.
+
+A tool of ``change`` whose result has a ``patch_id`` proposes, and ``apply`` writes what was approved; any other changes
+the files itself.
+"""
 
 CHANGING: dict[EditFormat, tuple[str, ...]] = {
     "edit": (_EDIT, _REPLACE), "patch": (_REPLACE,), "udiff": (_DIFF,), "tagged": (_EDIT, _REPLACE),

@@ -121,6 +121,13 @@ class Settings(BaseSettings):
     micro_agent_finish: Annotated[Literal["auto", "ask", "text"], BeforeValidator(_lower)] = Field(
         default="auto", description="auto, ask or text"
     )
+    gate_enabled: bool | None = Field(default=None, description="true or false")
+    """False: the gates of the coding agent are off, whatever ``gate_mode`` says."""
+    gate_mode: Annotated[Literal["block", "blocking", "warn", "warning", "off"] | None, BeforeValidator(_lower)] = (
+        Field(default=None, description="blocking (or block), warning (or warn), or off")
+    )
+    gate_max_no_progress_steps: int | None = Field(default=None, ge=1, description="a whole number of steps from 1")
+    gate_warning_interval: int | None = Field(default=None, ge=1, description="a whole number of steps from 1")
     micro_agent_no_builtin_tools: bool = Field(default=False, description="true or false")
     """Whether the command line leaves ``calculator`` and ``now`` out."""
     micro_agent_no_required_tools: bool = Field(default=False, description="true or false")

@@ -8,6 +8,7 @@ from statistics import median
 from textwrap import indent
 from typing import Any
 
+from micro_agent.coding.gates import gates_line
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.replay.files import with_earlier
 from micro_agent.replay.replies import Replies
@@ -77,6 +78,8 @@ def describe(run: Run) -> Iterator[str]:
         yield from (f"  {line}" for line in more)
         if run.confirmation.get("sha256") is None:
             yield "  (not as it was asked: a secret in it is masked, or it was changed on record)"
+    if run.gates is not None and (line := gates_line(run.gates)) is not None:
+        yield f"Gates: {line}"
     message = f": {run.error.get('message')}" if run.error else ""
     yield f"{run.status.capitalize()} ({run.termination_reason or 'under way'}){message}"
     usage = run.usage
@@ -184,6 +187,8 @@ def _step(number: int, step: Step, replies: Replies) -> Iterator[str]:
         yield indent(_cut(_text(step.args), _LONGEST), "     ")
     if step.observation is not None:
         yield indent(_cut(_text(step.observation), _LONGEST), "  -> ", predicate=lambda line: True)
+    if step.state is not None:
+        yield indent(step.state, "     ")
     if step.edited is not None:
         yield f"     edited by a person; the model gave: {_text(step.edited)}"
     for coercion in step.coercions:

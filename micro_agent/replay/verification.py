@@ -49,9 +49,9 @@ def _verdict(found: Recorded, parts: Parts, live_tools: bool) -> Verdict:
     try:
         limits = limits_of(run)
         _check(run, parts)
+        replay = Replay(run, parts, limits, live_tools=live_tools)
     except (ValueError, ConfigurationError) as error:
         return Verdict("not_replayed", reason=str(error), **named)
-    replay = Replay(run, parts, limits, live_tools=live_tools)
     first, later = replay.diverges()
     outcome = "same" if first is None else "differs"
     return Verdict(outcome, divergence=first, later=later, notes=replay.notes, **named)

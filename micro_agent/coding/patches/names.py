@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from micro_agent.coding.patches.faults import PatchError, misfit, refused
+from micro_agent.coding.patches.faults import PatchError, misfit, missing, refused
 from micro_agent.coding.patches.sections import Section
 from micro_agent.coding.paths import PathForbidden, resolve
 
@@ -270,7 +270,7 @@ def _existing(root: Path, section: Section, old: str, new: str) -> tuple[str, tu
     ending = _with_ending(root, path) if section.new is not None and not _is_null(section.new) else None
     if ending is not None:
         return ending, ("prefix",)
-    raise misfit(f"there is no file {path}: name one that is there, or begin with `--- /dev/null` to make it")
+    raise missing(f"there is no file {path}: name one that is there, or begin with `--- /dev/null` to make it", path)
 
 
 def _with_ending(root: Path, path: str) -> str | None:
@@ -343,7 +343,7 @@ def _renamed(root: Path, section: Section) -> Target:
     for name in (old, new):
         _check_plain(name)
     if _was(root, old) is None:
-        raise misfit(f"there is no file {old} to rename")
+        raise missing(f"there is no file {old} to rename", old)
     if _was(root, new) is not None:
         raise misfit(f"{new} is there already: nothing is renamed over it", new)
     return Target("renamed", old, new)

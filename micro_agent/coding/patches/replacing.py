@@ -6,7 +6,7 @@ from pathlib import Path
 
 from micro_agent.coding.patches.changes import Edited
 from micro_agent.coding.patches.contents import Content, content_of
-from micro_agent.coding.patches.faults import invalid
+from micro_agent.coding.patches.faults import invalid, listing, reading
 from micro_agent.coding.patches.fitting import Edit, the_place
 from micro_agent.coding.patches.names import Target
 from micro_agent.coding.patches.normal import normal_of
@@ -118,13 +118,8 @@ def _by_lines(path: str, before: Content, original: str, new: str) -> tuple[str,
 
 
 def _missing(path: str) -> ToolError:
-    name = path.rpartition("/")[2]
-    hint = {
-        "tool_call": {"name": "list_files", "arguments": {"glob": f"**/{name}"}}, "rationale": "Find where the file is."
-    }  # fmt: skip
-    return ToolError(
-        "FILE_NOT_FOUND", f"there is no file {path}; to make it, leave original_content empty", recovery=hint
-    )
+    told = f"there is no file {path}; to make it, leave original_content empty"
+    return ToolError("FILE_NOT_FOUND", told, recovery=listing(path))
 
 
 def _several(path: str, text: str, original: str) -> ToolError:
@@ -136,4 +131,5 @@ def _several(path: str, text: str, original: str) -> ToolError:
     told = (
         f"original_content stands in {path} at lines {', '.join(numbers)}: add lines around it until it is there once"
     )
-    return ToolError("TARGET_AMBIGUOUS", told)
+    why = "Read the lines around the place that you mean, and copy more of them."
+    return ToolError("TARGET_AMBIGUOUS", told, recovery=reading(path, int(numbers[0]), why))

@@ -114,8 +114,17 @@ class _Proposals:
         planned = check(place.root, diff, sandbox=place.sandbox)
         return self._patches.propose(replace(planned, repaired=(*repaired, *planned.repaired)), args["intent"])
 
+    def _known(self, patch_id: str) -> Patch:
+        """The patch with an id; the hint for another id shows the newest patch."""
+        try:
+            return self._patches.get(patch_id)
+        except ToolError as error:
+            patches, _ = self._patches.all()
+            error.recovery = _showing(patches[0].id, "This is the newest patch.") if patches else None
+            raise
+
     def show(self, patch_id: str) -> dict[str, Any]:
-        patch = self._patches.get(patch_id)
+        patch = self._known(patch_id)
         diff, was_cut = cut_text(patch.diff)
         shown: dict[str, Any] = {
             "patch_id": patch.id, "intent": patch.intent, "files": list(patch.files), "diff": diff,
@@ -124,14 +133,13 @@ class _Proposals:
         return shown | ({"truncated": True} if was_cut else {})
 
     def apply(self, patch_id: str) -> dict[str, Any]:
-        patch = self._patches.get(patch_id)
+        patch = self._known(patch_id)
         if patch.status in ("proposed", "rejected", "undone"):
             return _approval_required(patch)
         try:
             done = self._patches.apply(patch_id, self._place.sandbox)
         except PatchError as error:
-            hint = {"tool_call": {"name": "show_patch", "arguments": {"patch_id": patch_id}},
-                    "rationale": "See what it expects, then read_file the place and propose it anew."}  # fmt: skip
+            hint = _showing(patch_id, "See what it expects, then read_file the place and propose it anew.")
             recovery = None if patch.status == "applied" else hint
             raise ToolError(error.code, error.message, recovery=recovery) from error
         for change in done.changes:
@@ -141,6 +149,10 @@ class _Proposals:
                 self._place.read[change.path] = change.after
         message = f"The patch is applied to {', '.join(done.files)}. Run the tests."
         return {"ok": True, "patch_id": patch_id, "files_changed": list(done.files), "message": message}
+
+
+def _showing(patch_id: str, why: str) -> dict[str, Any]:
+    return {"tool_call": {"name": "show_patch", "arguments": {"patch_id": patch_id}}, "rationale": why}
 
 
 def _key(args: dict[str, Any]) -> str:
