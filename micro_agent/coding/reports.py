@@ -6,11 +6,12 @@ report does not say is ``None``. A file, a fixture or a package that could not b
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+T = TypeVar("T")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _COUNT = re.compile(r"(\d+) ([a-z]+(?: [a-z]+)*)")
 
@@ -41,14 +42,23 @@ def read_counts(output: str, cmd: str = "") -> Counts:
     Returns:
         Both are ``None`` where there is no report. That no test ran is 0, if a report says so.
     """
-    lines = [line.rpartition("\r")[2].rstrip() for line in _ESCAPES.sub("", output).replace("\r\n", "\n").split("\n")]
-    words = set(re.findall(r"\w+", cmd))
-    named = [read for name, read in _READERS.items() if name in words]
-    found = [counts for read in dict.fromkeys(named or _READERS.values()) for counts in read(lines)]
+    lines = lines_of(output)
+    found = [counts for read in readers_for(cmd, _READERS) for counts in read(lines)]
     total = Counts(0, 0) if found else Counts()
     for counts in found:
         total += counts
     return total
+
+
+def lines_of(output: str) -> list[str]:
+    """The lines of some output as a terminal shows them: without colours and what was overwritten."""
+    return [line.rpartition("\r")[2].rstrip() for line in _ESCAPES.sub("", output).replace("\r\n", "\n").split("\n")]
+
+
+def readers_for(cmd: str, readers: Mapping[str, T]) -> list[T]:
+    """The readers whose names are words of a command; all of them where it names none."""
+    words = set(re.findall(r"\w+", cmd))
+    return list(dict.fromkeys([read for name, read in readers.items() if name in words] or readers.values()))
 
 
 def _numbered(text: str) -> dict[str, int]:
