@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from micro_agent.cancel import Cancel
 from micro_agent.coding.workplace import Wanted
-from micro_agent.evaluation.coding.outcome import with_outcome
+from micro_agent.evaluation.coding.outcome import Hidden, with_outcome
 from micro_agent.evaluation.coding.places import Place, Places
 from micro_agent.evaluation.trials import Trial
 from micro_agent.run import Run
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def ask_in_place(
     trial: Trial, cancel: Cancel, *, places: Places, agent_for: "Callable[[Place], MicroAgent]",
-    sandbox: Wanted = "auto",
+    sandbox: Wanted = "auto", known: dict[str, Hidden] | None = None,
 ) -> Run:  # fmt: skip
     """Ask a trial whose task has a repository, in a copy of its own.
 
@@ -27,6 +27,7 @@ def ask_in_place(
         agent_for: Makes the agent, with the tools for ``place.repo`` and its state in ``place.state``. Give it
             ``confirm="all"``: the copy is thrown away, and nobody waits.
         sandbox: What the hidden tests run in.
+        known: What hidden tests said before, see `with_outcome`.
 
     Returns:
         The run, with its `Outcome` in the field ``outcome``.
@@ -34,4 +35,4 @@ def ask_in_place(
     assert trial.task.repository is not None
     with places.of(trial.task.repository) as place:
         run = agent_for(place).ask(trial.task.question, cancel=cancel)
-        return with_outcome(run, trial.task, place, sandbox)
+        return with_outcome(run, trial.task, place, sandbox, known=known)

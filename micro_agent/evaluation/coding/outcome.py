@@ -25,6 +25,10 @@ _APPLIES = "apply_patch"
 _TIMEOUT_S = 120
 
 
+Hidden = tuple[bool | None, str]
+"""What hidden tests said: whether they passed, and what they printed where they did not."""
+
+
 class Outcome(BaseModel):
     """What came of a trial, as JSON in ``Run.outcome``."""
 
@@ -36,6 +40,8 @@ class Outcome(BaseModel):
     """The end of what the hidden tests printed where they failed, or why they could not be run."""
     premature: Literal["no change", "not verified"] | None = None
     """How an answer came too early: before anything was changed, or with no test after the last change."""
+    tokens: int | None = None
+    """Of all requests together, as estimated."""
 
 
 def outcome_of(run: Run) -> Outcome | None:
@@ -44,14 +50,28 @@ def outcome_of(run: Run) -> Outcome | None:
     return None if found is None else Outcome.model_validate(found)
 
 
-def with_outcome(run: Run, task: Task, place: Place, sandbox: Wanted = "auto") -> Run:
-    """The run with its outcome, which is measured in its place: first what changed, then the hidden tests."""
+def with_outcome(
+    run: Run, task: Task, place: Place, sandbox: Wanted = "auto", *, known: "dict[str, Hidden] | None" = None
+) -> Run:
+    """The run with its outcome, which is measured in its place: first what changed, then the hidden tests.
+
+    Args:
+        run: As it ended.
+        task: What was asked.
+        place: Where.
+        sandbox: What the hidden tests run in.
+        known: What the hidden tests said of a repository is noted here, and looked up where it is the same again.
+    """
     before, after = _prints(place.template), _prints(place.folder)
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    outcome = Outcome(changed=list(map(_shown, names)))
+    outcome = Outcome(changed=list(map(_shown, names)), tokens=_tokens(run))
     outcome.premature = premature(task, run, outcome.changed)
     if task.expect_hidden is not None:
-        outcome.hidden, outcome.told = _hidden(task, place, sandbox)
+        known = {} if known is None else known
+        key = repr((task.id, sorted(after.items())))
+        if key not in known:
+            known[key] = _hidden(task, place, sandbox)
+        outcome.hidden, outcome.told = known[key]
     return run.model_copy(update={NAME: outcome.model_dump(mode="json")})
 
 
@@ -76,7 +96,12 @@ def _may_change(tool: str) -> bool:
     return category_of(tool) == "change" or tool == _APPLIES
 
 
-def _hidden(task: Task, place: Place, sandbox: Wanted) -> tuple[bool | None, str]:
+def _tokens(run: Run) -> int | None:
+    counts = [call.request.get("tokens") for call in run.calls]
+    return None if None in counts else sum(counts)
+
+
+def _hidden(task: Task, place: Place, sandbox: Wanted) -> Hidden:
     assert task.repository is not None
     assert task.expect_hidden is not None
     try:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -64,7 +64,7 @@ class Places:
         self._temporary.cleanup()
 
     @contextmanager
-    def of(self, repository: Repository) -> Iterator[Place]:
+    def of(self, repository: Repository) -> Generator[Place]:
         """A fresh copy of a repository, for one trial."""
         with self._lock:
             template = self._template(repository)
