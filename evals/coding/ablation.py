@@ -187,7 +187,8 @@ def tables(cells: Sequence[Cell], of: Callable[[Cell], Figures]) -> Iterator[str
     for cell in cells:
         groups.setdefault((cell.part, cell.faults, cell.follows, cell.only), []).append(cell)
     for (part, faults, follows, only), members in groups.items():
-        yield f"\n### {part}: faults {faults:g}, follows {follows:g}{f', only {", ".join(only)}' if only else ''}\n"
+        of_those = f", only {', '.join(only)}" if only else ""
+        yield f"\n### {part}: faults {faults:g}, follows {follows:g}{of_those}\n"
         yield f"| arm | {' | '.join(COLUMNS)} | solved: first minus this | premature: first minus this |"
         yield "|---|" + "---|" * (len(COLUMNS) + 2)
         first = of(members[0])

@@ -97,8 +97,8 @@ def _may_change(tool: str) -> bool:
 
 
 def _tokens(run: Run) -> int | None:
-    counts = [call.request.get("tokens") for call in run.calls]
-    return None if None in counts else sum(counts)
+    counts = [count for call in run.calls if isinstance(count := call.request.get("tokens"), int)]
+    return sum(counts) if len(counts) == len(run.calls) else None
 
 
 def _hidden(task: Task, place: Place, sandbox: Wanted) -> Hidden:
