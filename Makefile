@@ -23,7 +23,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 # The lock has all of them: nothing is resolved, or pip 23 takes a newer `coverage[toml]` than the pinned `coverage`.
 LOCKED := --no-deps --require-hashes -r
 
-.PHONY: help demo test check coverage lint types fix torture bench train lock clean
+.PHONY: help ready demo test check coverage lint types fix torture bench train lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,8 @@ demo: $(READY) ## Play a scripted weak model and show the replay; then ask the t
 	@$(BIN)/micro-agent replay last
 	@printf '\n$$ micro-agent ask --provider mock "What is 2*(3+5)?"\n'
 	@$(BIN)/micro-agent ask --provider mock "What is 2*(3+5)?"
+
+ready: $(READY) # The environment alone
 
 test: $(READY) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
@@ -57,7 +59,7 @@ fix: $(READY) ## Format, and repair what ruff can
 	$(BIN)/ruff format .
 
 torture: $(READY) $(TORTURE)/.ready ## Run the long tests: kills, fuzz, bombs
-	$(BIN)/python -m pytest -n 2 -m torture tests/torture
+	$(BIN)/python -m pytest -n 2 -m torture
 
 bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
 	@for name in $(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))); do \

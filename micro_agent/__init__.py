@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
-    from micro_agent.coding_agent import coding_agent
     from micro_agent.coding.gates import get_gate_status
+    from micro_agent.coding_agent import coding_agent
     from micro_agent.models import configure_lm
     from micro_agent.rules.limits import Limits
     from micro_agent.run import Run, Step

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.coding.coach import CoachSettings, coding_coach
+from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
+from micro_agent.coding.exemplars import exemplars_for
 from micro_agent.coding.prompts import traits_of_model
 from micro_agent.coding.toolset import coding_toolset, store_of
 from micro_agent.coding.workplace import Wanted
@@ -49,14 +50,16 @@ def coding_agent(
         lm: The model, or its name (``"ollama_chat/…"``). ``None``: what the settings name, else ``qwen2.5-coder:14b``
             of Ollama; never OpenAI because there is a key.
         mode: As for `MicroAgent`.
-        settings: What helps the model, and how much. ``None``: what is known to suit a model of that name.
+        settings: What helps the model, and how much. ``None``: what is known to suit a model of that name,
+            and what the environment says of gates.
         confirm: As for `MicroAgent`.
         sandbox: What commands run in, as for `coding_toolset`.
         limits: When to stop; 25 decisions unless said otherwise.
         traces: Where runs are written. ``None``: the place that `store_of` has for the repository.
         state_dir: The folder of all state; default ``MICRO_AGENT_STATE_DIR``.
         masked: Files and folders that are closed to commands, beside the state and credentials.
-        exemplars: What is shown of similar successes when a run begins. ``None``: those of ``traces``.
+        exemplars: What is shown of similar successes when a run begins. ``None``: those in ``traces``, as many as the
+            settings say.
         demos: As for `MicroAgent`, but none unless they are named.
         tools: Those that the model gets, if they are made already. ``None``: the coding toolset.
         system: More for the system prompt, before what the coach says.
@@ -69,7 +72,7 @@ def coding_agent(
     """
     environment = (environment or load_settings()).with_defaults(temperature=TEMPERATURE)
     lm = coding_lm(environment=environment) if lm is None else lm
-    settings = settings or settings_for(lm)
+    settings = settings or settings_for(lm, environment)
     traces = traces or store_of(repo, state_dir=state_dir)
     if tools is None:
         closed = [traces.directory, traces.state_dir]
@@ -80,7 +83,8 @@ def coding_agent(
             hints=settings.hints,
         )  # fmt: skip
     offered = list(tools.values())
-    coach = _with(coding_coach(settings, offered), exemplars)
+    shown = exemplars or exemplars_for(traces, settings.exemplars)
+    coach = _with(coding_coach(settings, offered), shown)
     more = {"rules": [rule for rule in default_rules() if rule is not required_tools.check], **more}
     return MicroAgent(
         tools=offered, lm=lm, mode=mode, limits=limits or Limits(max_steps=MAX_STEPS), traces=traces, confirm=confirm,
@@ -89,10 +93,10 @@ def coding_agent(
     )  # fmt: skip
 
 
-def settings_for(lm: Any) -> CoachSettings:
-    """What is known to suit a model, by its name."""
+def settings_for(lm: Any, environment: Settings) -> CoachSettings:
+    """What is known to suit a model, by its name, with what the environment says of gates (``GATE_MODE``)."""
     traits = traits_of_model(lm if isinstance(lm, str) else lm.model)
-    return CoachSettings(prompt=traits.prompt, edits=traits.edits)
+    return CoachSettings(prompt=traits.prompt, edits=traits.edits, **gates_in(environment))
 
 
 def coding_lm(
@@ -113,10 +117,8 @@ def coding_lm(
     return lm_of(choose(asked, environment, fallback=False, announce=to_stderr), environment)
 
 
-def _with(coach: Coach, exemplars: Exemplars | None) -> Coach:
+def _with(coach: Coach, exemplars: Exemplars) -> Coach:
     """The coach that also says when a run begins what similar runs did."""
-    if exemplars is None:
-        return coach
 
     def system(run: Run) -> str | None:
         return "\n\n".join(filter(None, (coach.system(run), exemplars(run)))) or None

@@ -1,10 +1,12 @@
 """`micro-agent code`: a task in a repository, done by a coached agent; without one, a chat over the repository."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from micro_agent.cli import code_plan
 from micro_agent.cli.agent_options import taking
 from micro_agent.cli.code_options import CodeOptions
 from micro_agent.cli.messages import is_terminal
@@ -13,8 +15,8 @@ from micro_agent.cli.question import question_of
 from micro_agent.cli.waiting import sign_of_life
 
 ENVIRONMENT = (
-    "Environment: MICRO_AGENT_ and the option's name in capitals; GATE_MODE, GATE_ENABLED, TEMPERATURE [0.1]; the "
-    "rest as for ask. Nothing is read from the repository."
+    "Environment: MICRO_AGENT_ and the option's name in capitals, GATE_MODE, TEMPERATURE [0.1], the rest as for ask. "
+    "Nothing is read from the repository."
 )
 
 
@@ -26,6 +28,10 @@ def code(
         typer.Argument(metavar="TASK|-", show_default=False, help="The task; - reads it from a pipe."),
     ] = None,
     *,
+    plan: Annotated[
+        Path | None, option("--plan", metavar="FILE", env="MICRO_AGENT_PLAN", help="Do the tasks of a plan.")
+    ] = None,
+    retry: Annotated[bool, option("--retry", env="MICRO_AGENT_RETRY", help="Of a plan: do again what failed.")] = False,
     options: CodeOptions,
     as_json: Json = False,
     stream: Annotated[bool, option("--stream", env="MICRO_AGENT_STREAM", help="Print text as it arrives.")] = False,
@@ -33,9 +39,14 @@ def code(
     """Do a task in a git repository: find, read, change with your approval, test."""
     from micro_agent.errors import ConfigurationError
 
-    text, *more = words or [None]
-    if more:
-        raise ConfigurationError(f"there are {len(more) + 1} tasks: put one into quotes")
+    given = words or []
+    if plan is None and len(given) == 2 and given[0] == "plan":
+        plan, given = Path(given[1]), []
+    if len(given) + (plan is not None) > 1:
+        raise ConfigurationError("there is more than one task: put one into quotes, or give a plan alone")
+    if plan is not None:
+        code_plan.run_plan(plan, options.coached, as_json=as_json, retry=retry)
+    text = next(iter(given), None)
     if text is None and is_terminal(sys.stdin) and is_terminal(sys.stderr):
         _chat(options)
     task = question_of(text, None, example='code "The test of add fails. Fix it."')

@@ -103,12 +103,14 @@ class CodeOptions(AgentOptions):
         )  # fmt: skip
         store = store_of(found, self.traces_dir, repository)
         from micro_agent.cli.prompt import confirmer
+        from micro_agent.coding.coach import gates_in
         from micro_agent.coding_agent import coding_agent, coding_lm, settings_for
 
         confirm = confirmer(self.approve.value if self.approve else None)
         lm = coding_lm(self.provider, self.model, self.base_url, environment=found)
         check_think(self.think, lm)
-        helps = replace(settings_for(lm), **{**({"gates": "off"} if chats else {}), **self._said()})
+        unless_named = {"gates": "off", **gates_in(found)} if chats else {}
+        helps = replace(settings_for(lm, found), **unless_named | self._said())
         tools = tools_of(found, repository, store, helps.record())
         agent = coding_agent(
             repository.root, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), settings=helps,

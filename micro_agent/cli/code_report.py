@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from micro_agent.coding.gates import GATES
 from micro_agent.coding.summary import summary_of
 from micro_agent.run import Run
-
-_GATES = ("understanding", "change", "verification")
 
 
 def lines_of(run: Run) -> Iterator[str]:
@@ -24,7 +23,11 @@ def _ended(status: int | str | None) -> str:
 
 
 def _gates(status: Mapping[str, Any]) -> str:
-    passed = [name for name in _GATES if status.get(name)]
-    missing = [name for name in _GATES if not status.get(name)]
-    said = [f"{', '.join(passed)} passed" if passed else "", f"{', '.join(missing)} missing" if missing else ""]
-    return "; ".join(filter(None, said))
+    """Which passed, and what each of the others lacks; that a later one lacks those before it goes without saying."""
+    passed = [name for name in GATES if status.get(name)]
+    lacks: Mapping[str, str] = status.get("evidence", {}).get("missing", {})
+    missing = [name for name in GATES if not status.get(name)]
+    told = [
+        f"{name} lacks {lacks.get(name, 'something')}" for name in missing if name != GATES[-1] or len(missing) == 1
+    ]
+    return "; ".join([f"{', '.join(passed) or 'none'} passed", *told])

@@ -10,6 +10,7 @@ from micro_agent.coding.coaching.correcting import correcting
 from micro_agent.coding.coaching.state_line import state_line
 from micro_agent.coding.coaching.warning import warning
 from micro_agent.coding.gates import get_gate_status
+from micro_agent.coding.prompts import prompt_for
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.settings import Settings
 from micro_agent.rules import Rule
@@ -75,6 +76,7 @@ def coding_coach(settings: CoachSettings, tools: Sequence[Tool] = ()) -> Coach:
     return Coach(
         record=settings.record(),
         rules=_rules(settings),
+        system=lambda run: prompt_for(settings.prompt, tools, settings.edits) if tools else None,
         state=_state(settings),
         status=lambda run: get_gate_status(run).to_dict(),
     )

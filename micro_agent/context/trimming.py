@@ -9,7 +9,7 @@ from typing import Any
 from micro_agent.context.budget import Budget
 from micro_agent.context.views import View, chars_for
 
-MOST_TRIMS = 5
+MOST_TRIMS = 4
 """So often a run is trimmed; as long as its results allow, and one without end more often."""
 FIRST_TURNS, MORE_TURNS = 8, 3
 """So many turns at most are planned for after a trim, and so many more for each trim: they become rare."""

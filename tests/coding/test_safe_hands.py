@@ -41,21 +41,14 @@ def test_forks():
             time.sleep(60)
             os._exit(0)
 """
-OUTSIDE = """\
---- a/../outside.txt
-+++ b/../outside.txt
-@@ -0,0 +1 @@
-+mine
-"""
+OUTSIDE = {"intent": "Help.", "file_path": "../outside.txt", "original_content": "", "new_content": "mine\n"}
 TRACE = '{"schema_version": 1, "question": "Is all well?", "answer": "Yes."}'
-FIX = """\
---- a/sums.py
-+++ b/sums.py
-@@ -1,2 +1,2 @@
- def add(a, b):
--    return a - b
-+    return a + b
-"""
+FIX = {
+    "intent": "Add, not subtract.",
+    "file_path": "sums.py",
+    "original_content": "    return a - b\n",
+    "new_content": "    return a + b\n",
+}
 
 
 @pytest.fixture
@@ -102,7 +95,7 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
             ("run_cmd", {"cmd": "micro-agent approve last"}, "COMMAND_DENIED"),
             ("run_cmd", {"cmd": f"echo '{TRACE}' >> {state}/traces/{'0' * 32}.jsonl"}, "COMMAND_DENIED"),
             ("edit_file", {"path": f"{state}/traces/x", "target": "a", "replacement": "b"}, "PATH_FORBIDDEN"),
-            ("propose_patch_unified", {"intent": "Help.", "unified_diff": OUTSIDE}, "INVALID_DIFF"),
+            ("propose_patch", OUTSIDE, "PATH_FORBIDDEN"),
             ("run_cmd", {"cmd": ":(){ :|:& };:"}, "COMMAND_DENIED"),
             ("run_cmd", {"cmd": "python3 attack/test_connects.py"}, "APPROVAL_REQUIRED"),
             ("edit_file", {"path": "README.md", "target": "# micro-agent", "replacement": "# m"}, "APPROVAL_REQUIRED"),
@@ -152,7 +145,7 @@ class Fixing:
         replies = [
             call("rg_search", {"pattern": "def add"}),
             call("read_file", {"path": "sums.py"}),
-            call("propose_patch_unified", {"intent": "Add, not subtract.", "unified_diff": FIX}),
+            call("propose_patch", FIX),
             call("apply_patch", {"patch_id": patch[0] if patch else ""}),
             call("run_tests", {"test_cmd": "pytest -q"}),
             text("add now adds; the test passes."),
@@ -176,8 +169,8 @@ def test_a_fix_is_approved_from_another_terminal_applied_tested_and_undone(cli: 
         done = cli(*resume[1].split(), "--json", env=path())
     assert (done.code, done.record["answer"]) == (0, "add now adds; the test passes."), done
     observed = {step["tool"]: step["observation"] for step in done.record["steps"]}
-    patch = observed["propose_patch_unified"]["patch_id"]
-    assert observed["propose_patch_unified"]["approved"] is True
+    patch = observed["propose_patch"]["patch_id"]
+    assert observed["propose_patch"]["approved"] is True
     assert observed["apply_patch"]["files_changed"] == ["sums.py"]
     assert (observed["run_tests"]["ok"], observed["run_tests"]["passed"]) == (True, 1), observed["run_tests"]
     assert git(repo, "status", "--porcelain") == " M sums.py\n"

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +63,9 @@ def test_a_person_sees_the_diff_and_the_result_has_the_new_tags(tmp_path: Path) 
     assert tags_of(before) == tags_of(tools)
 
 
-CASES: list[tuple[str, Any, str]] = [  # before, first and last line and where, replacement, after
+CASES: list[
+    tuple[str, tuple[int, int | None, str | None, str], str]
+] = [  # before, first and last line and where, replacement, after
     ("a\nb\nc\n", (2, None, None, "B\nBB\n"), "a\nB\nBB\nc\n"),
     ("a\nb\nc\n", (1, 2, None, "B"), "B\nc\n"),
     ("a\nb\nc\n", (1, 3, None, ""), ""),
@@ -82,7 +83,9 @@ CASES: list[tuple[str, Any, str]] = [  # before, first and last line and where, 
 
 
 @each(["before", "edit", "after"], CASES)
-def test_whole_lines_are_replaced_deleted_and_inserted(before: str, edit: Any, after: str) -> None:
+def test_whole_lines_are_replaced_deleted_and_inserted(
+    before: str, edit: tuple[int, int | None, str | None, str], after: str
+) -> None:
     first, last, insert, replacement = edit
     with TemporaryDirectory() as folder:
         tools = tools_on(Path(folder) / "root", before.encode("latin-1"))

@@ -48,6 +48,7 @@ def attempts(out: Path, policy: str) -> list[dict[str, Any]]:
     return [one for one in json.loads(out.read_text())["attempts"] if one["policy"] == policy]
 
 
+@pytest.mark.torture
 def test_a_model_that_knows_all_is_right_in_every_way(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, requests = played(right, "--out", str(tmp_path / "out.json"))
     found = rows(capsys.readouterr().out)

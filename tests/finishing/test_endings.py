@@ -1,6 +1,7 @@
 """No announcement ends a run whose model says that it is not done, and no answer is refused."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,16 @@ from .endings import ANSWER, ROWS, played
 LANGUAGES = sorted({row["language"] for row in ROWS})
 
 
-@pytest.mark.parametrize("mode", ["native", "json"])
-@pytest.mark.parametrize("language", LANGUAGES)
+QUICK = [("de", "json"), ("zh", "native")]
+
+
+def each() -> list[Any]:
+    """Every language in both modes; all but a few are among the long tests."""
+    pairs = [(language, mode) for language in LANGUAGES for mode in ("native", "json")]
+    return [pytest.param(*pair, marks=() if pair in QUICK else pytest.mark.torture) for pair in pairs]
+
+
+@pytest.mark.parametrize(("language", "mode"), each())
 def test_what_is_not_final_goes_on_and_what_is_ends_the_run(language: str, mode: Mode) -> None:
     for ending in played([row for row in ROWS if row["language"] == language], mode):
         run, row = ending.run, ending.row

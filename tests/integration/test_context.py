@@ -245,6 +245,14 @@ def test_a_long_run_in_a_short_context_is_trimmed_five_times(mode: Mode, num_ctx
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])
+def test_25_steps_with_14_tools_and_results_of_2_kb_are_trimmed_four_times_at_most(mode: Mode) -> None:
+    tools = coding_tools((SENTENCE * 21)[:2048])
+    run, chats, dropped = ran(tools, script(mode, "read_file", ["path"], 24), mode, 25)
+    assert (run.status, dropped) == ("completed", 0)
+    assert 0 < breaks(chats) == len(trims(run)) <= 4
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
 def test_in_a_short_run_each_result_is_whole_when_it_comes_and_the_oldest_are_cut(mode: Mode) -> None:
     run, chats, dropped = ran([reader()], pages(5, mode), mode, 6, 4096)
     assert (run.status, dropped) == ("completed", 0)

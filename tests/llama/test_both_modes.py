@@ -104,7 +104,7 @@ def test_in_json_mode_what_the_model_wrote_is_not_computed_again_either(spelling
     assert spelling.computed - before <= tokens[-1] - replies + 4 * len(tokens)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [pytest.param("native", marks=pytest.mark.torture), "json"])
 def test_many_tools_are_no_overflow(server: "Llama", mode: Mode) -> None:
     """By the estimate of the schema that constrains a reply alone, this would be too long; none of it is a prompt."""
     tools = small_tools(24)

@@ -42,7 +42,7 @@ def prompts(mode: Mode) -> list[list[Part]]:
     return [prompt for kind in KINDS for turns in held_out(kind, mode, 1, seed=7) for prompt, _, _ in turns]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["native", pytest.param("json", marks=pytest.mark.torture)])
 def test_numpy_writes_the_same_text(shipped: "Llama", mode: Mode) -> None:
     model: TinyModel = in_numpy()
     asked = prompts(mode)[::2]

@@ -16,6 +16,7 @@ import dspy
 from dspy.lm15 import Message, Request, ToolCallPart
 
 from micro_agent.models import configure_lm
+from micro_agent.models.identity import mode_of
 from micro_agent.models.litellm import LiteLLMEngine
 from micro_agent.models.scope import CallScope, calling
 
@@ -63,6 +64,7 @@ def play(url: str) -> dict[str, Any]:
         "429": failure(ask),
         "known": engine.default_mode,
         "unknown": LiteLLMEngine(model="openai/some-local-model").default_mode,
+        "named": mode_of(dspy.LM("mistral/mistral-large-latest", api_key="k")),
         "mode": os.environ["LITELLM_MODE"],
     }
 

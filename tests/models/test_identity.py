@@ -24,7 +24,6 @@ def test_a_model_of_ours_says_its_provider() -> None:
         ("openai/anything", "openai", "native"),
         ("gpt-4o-mini", "openai", "native"),
         ("ollama_chat/llama3.2:1b", "ollama_chat", "json"),
-        ("mistral/mistral-large-latest", "mistral", "native"),
         ("nobody/knows-this", "nobody", "json"),
     ],
 )
