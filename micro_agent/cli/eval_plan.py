@@ -99,7 +99,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
             **({} if found.ollama_think is None else {"think": found.ollama_think}),
             "finish": found.micro_agent_finish, "samples": found.samples, "resamples": found.resamples,
-            **({"coach": replace(settings_for(lm), exemplars=0).record()} if codes else {}),
+            **({"coach": replace(settings_for(lm, found), exemplars=0).record()} if codes else {}),
             **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip

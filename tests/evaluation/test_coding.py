@@ -38,7 +38,9 @@ TASK = Task.model_validate({
     },
     "expect_hidden": {"tests/test_hidden.py": TEST.replace("2, 3), 5", "7, 1), 8")},
     "expect_changed": ["calc.py"], "expect_gates": True,
-    "plan": {"search": "def add", "read": ["calc.py"], "edits": [ADD], "test": "python3 -m unittest -q", "answer": "Done."},
+    "plan": {
+        "search": "def add", "read": ["calc.py"], "edits": [ADD], "test": "python3 -m unittest -q", "answer": "Done.",
+    },
 })  # fmt: skip
 
 
@@ -108,6 +110,8 @@ def test_the_same_files_are_the_same_commit(places: Places, place: Place):
         assert len({git(one, "rev-parse", "HEAD", "origin/main") for one in (place, other, third)}) == 1
         assert len({place.folder, other.folder, third.folder}) == 3
     assert not third.folder.exists()
+    with Places():  # nothing to remove
+        pass
     assert git(place, "status", "--porcelain") == ""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from micro_agent.evaluation.coding.places import written
 from micro_agent.evaluation.coding.repository import TEST_CMD, Change
@@ -112,7 +113,7 @@ def test_what_is_asked_and_what_is_expected_fit_each_other():
 
 def broken(**update: Any) -> str:
     whole: dict[str, Any] = {"question": "?", "repository": {"files": {"a.py": "x = 1\n"}}, "expect_changed": []}
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValidationError) as caught:
         Task.model_validate({**whole, **update})
     return str(caught.value)
 

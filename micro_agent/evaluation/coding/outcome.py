@@ -9,7 +9,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from micro_agent.coding import category_of
-from micro_agent.coding.toolset import coding_toolset
 from micro_agent.coding.workplace import Wanted
 from micro_agent.evaluation.coding.places import Place, written
 from micro_agent.evaluation.task import Task
@@ -102,6 +101,8 @@ def _tokens(run: Run) -> int | None:
 
 
 def _hidden(task: Task, place: Place, sandbox: Wanted) -> Hidden:
+    from micro_agent.coding.toolset import coding_toolset  # reads the rules of commands, which scoring does not need
+
     assert task.repository is not None
     assert task.expect_hidden is not None
     try:

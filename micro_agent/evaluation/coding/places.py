@@ -6,10 +6,12 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from threading import Lock
+from weakref import finalize
 
 from micro_agent.evaluation.coding.repository import Repository
 
@@ -43,25 +45,26 @@ class Places:
     """Folders for trials, below one temporary folder. Safe to share between threads.
 
     A folder is used again once its trial is over: what is tried once for each repository, such as the sandbox, need
-    not be tried again. Use it as a context manager.
+    not be tried again. They are removed at the end: of the ``with``, or of the process.
     """
 
     def __init__(self) -> None:
-        self._temporary = TemporaryDirectory(prefix="micro-agent-eval-", ignore_cleanup_errors=True)
-        self._folder = Path(os.path.realpath(self._temporary.name))
         self._free: list[Path] = []
         self._made = 0
         self._lock = Lock()
+
+    @cached_property
+    def _folder(self) -> Path:
+        made = Path(os.path.realpath(mkdtemp(prefix="micro-agent-eval-")))
+        self._remove = finalize(self, shutil.rmtree, made, ignore_errors=True)
+        return made
 
     def __enter__(self) -> "Places":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove all of it."""
-        self._temporary.cleanup()
+        if "_folder" in vars(self):
+            self._remove()
 
     @contextmanager
     def of(self, repository: Repository) -> Generator[Place]:
