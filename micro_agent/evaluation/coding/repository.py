@@ -43,7 +43,7 @@ class Change(_Strict):
 
 
 class Repository(_Strict):
-    """A small git repository with one commit, made anew for each trial; it has a remote, ``origin``, beside it."""
+    """A small git repository with one commit, made anew for each trial; it has a remote, origin, beside it."""
 
     files: Files
     """Its files by path."""
