@@ -114,13 +114,17 @@ class Figures:
 
 def grid() -> list[Cell]:
     """Every cell, the ones that matter most first. Without faults, how a model follows hardly matters: one ``p``."""
-    pairs = [(faults, follows) for faults in FAULTS[1:] for follows in (0.5, 0.8, 0.2)] + [(0.0, 0.5)]
-    cells = [Cell("grid", arm, *pair, settings) for pair in pairs for arm, settings in ARMS.items()]
-    cells += [
+    often, seldom = FAULTS[2], FAULTS[1]
+    first = [(seldom, 0.5), (often, 0.5), (FAULTS[0], 0.5)]
+    rest = [(faults, follows) for faults in (often, seldom) for follows in (FOLLOWS[2], FOLLOWS[0])]
+    of_grid = [[Cell("grid", arm, *pair, settings) for pair in pairs for arm, settings in ARMS.items()]
+               for pairs in (first, rest)]  # fmt: skip
+    own = [
         Cell(f"own-{arm.split()[-1]}", name, 0.4, follows, ARMS[name], only)
         for arm, only in OWN_FAULTS.items() for follows in FOLLOWS for name in ("all helps", arm)
     ]  # fmt: skip
-    return cells + [Cell("edits", name, 0.2, 0.5, replace(ALL, edits=name)) for name in FORMATS]
+    edits = [Cell("edits", name, seldom, 0.5, replace(ALL, edits=name)) for name in FORMATS]
+    return [*of_grid[0], *own, *edits, *of_grid[1]]
 
 
 def run_cell(cell: Cell, out: Path, tasks: int | None, seeds: int, mode: str) -> Path:
