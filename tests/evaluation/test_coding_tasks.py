@@ -49,6 +49,16 @@ def changes(task: Task, name: str) -> list[Change]:
     return [Change.model_validate(one.model_dump()) for one in getattr(Plan.model_validate(task.plan), name)]
 
 
+def in_turn(folders: dict[str, Path]) -> dict[str, bool]:
+    """Whether the tests of each folder fail."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-B", "-c", _IN_TURN, *map(str, folders.values())],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    failures = set(done.stdout.split())
+    return {name: str(folder) in failures for name, folder in folders.items()}
+
+
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bool]:
     """Whether the tests fail, by the id of the task and the state of its repository."""
@@ -66,12 +76,7 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bool]:
                 written(contents, folder)
                 written(more, folder)
                 folders[f"{task.id} {state} {name}"] = folder
-    done = subprocess.run(
-        [sys.executable, "-S", "-B", "-c", _IN_TURN, *map(str, folders.values())],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    failures = set(done.stdout.split())
-    return {name: str(folder) in failures for name, folder in folders.items()}
+    return in_turn(folders)
 
 
 def test_there_are_tasks_of_each_kind():

@@ -33,8 +33,7 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
 
 FAULTS = {
     "weights: {numbr: 2}": "weights: 'numbr' is not a check; did you mean number?",
-    "weights: {xyz: 2}": "weights: 'xyz' is not a check; there are contains, number, regex, key, tools, args, observed, "
-    "hidden, changed, gates",
+    "weights: {xyz: 2}": f"weights: 'xyz' is not a check; there are {', '.join(SCORERS)}",
     "weights: {number: -1}": "weights.number: must be a number from 0 on, not '-1'",
     "weights: {number: .nan}": "weights.number: must be a number from 0 on, not '.nan'",
     "weights: {number: nan}": "weights.number: must be a number from 0 on, not 'nan'",
