@@ -6,7 +6,8 @@
 
 Read are ``python_programs/NAME.py``, the program with its one bug; ``json_testcases/NAME.json``, a line for each case:
 the arguments and what comes back; and ``correct_python_programs/NAME.py``, for the plan of the scripted model. A
-program whose cases are no such lines (those that work on graphs and lists of nodes) is left out, and said on standard error.
+program whose cases are no such lines (those that work on graphs and lists of nodes) is left out and named on standard
+error.
 """
 
 import argparse
