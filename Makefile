@@ -19,7 +19,8 @@ TORTURE := .venv-torture
 TORTURE_LOCK := requirements-torture.txt
 TRAIN := .venv-train
 LOCK_TOOLS := .venv-lock
-PIP := python -m pip install --quiet --disable-pip-version-check
+# Python compiles what is imported: a tenth of it all.
+PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
 # The lock has all of them: nothing is resolved, or pip 23 takes a newer `coverage[toml]` than the pinned `coverage`.
 LOCKED := --no-deps --require-hashes -r
 

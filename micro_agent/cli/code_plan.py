@@ -16,7 +16,7 @@ from micro_agent.cli.stopping import stopping
 if TYPE_CHECKING:
     from micro_agent.cli.agent_options import Made
     from micro_agent.plans import PlanState
-    from micro_agent.traces import TraceStore
+    from micro_agent.run import Run
 
 CODES = {"completed": 0, "failed": 1, "stopped": 3, "paused": 4}
 """The exit code for a plan that stands so."""
@@ -53,13 +53,14 @@ def run_plan(
             found = run(plan, made.agent, state=kept, on_event=show, on_step=on_step, cancel=leaving, retry=retry)
         except LeftInTheMidst:
             found = PlanState.load(kept)
+    waiting = next((task for task, status in found.task_status.items() if status == "paused"), None)
     if as_json:
-        standing = {"event": "plan", "status": found.status, "task_status": found.task_status, "state": str(kept)}
-        print_json(standing)
+        told = {"event": "plan", "status": found.status, "task_status": found.task_status, "state": str(kept)}
+        print_json({**told, "waiting": waiting and found.results[waiting]["run_id"]})
     else:
         _print(found)
-    if found.status == "paused":
-        _say_waiting(found, made.store, made.again)
+    if waiting is not None:
+        _say_waiting(waiting, made.store.peek(found.results[waiting]["run_id"]), made.again)
     if found.status in ("paused", "running"):
         _say_how_to_go_on("Go on:  ", kept)
     else:
@@ -88,12 +89,10 @@ def _print(state: "PlanState") -> None:
         print_text(f"{task:{widest}}  {status:9}  {answer}".rstrip())
 
 
-def _say_waiting(state: "PlanState", store: "TraceStore", again: Again) -> None:
+def _say_waiting(task: str, run: "Run", again: Again) -> None:
     """Say what a run asks, and how it is decided."""
     from micro_agent.cli.asking import say_question
 
-    (task,) = (task for task, status in state.task_status.items() if status == "paused")
-    run = store.peek(state.results[task]["run_id"])
     say(f"{task} is waiting for confirmation:")
     say_question(run.confirmation or {}, before="  ")
     where = f"{run.id}{again.where}"

@@ -6,32 +6,17 @@ from typing import Any
 import pytest
 
 from micro_agent import MicroAgent, Run, get_gate_status
-from micro_agent.coding.coach import CoachSettings, coding_coach
+from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
 from micro_agent.errors import ConfigurationError
 from micro_agent.models import load_settings
 from micro_agent.rules import BeforeFinish, BeforePlan, Stop, Violation
 from micro_agent.run import FINISH_ASKED, POLICY_VIOLATION
 from micro_agent.testing import call
 from tests.coding import coached
-from tests.coding.coached import (
-    APPLIED,
-    ASKED,
-    CMD,
-    EDIT,
-    GREEN,
-    LIST,
-    MISFIT,
-    NO_SANDBOX,
-    PROPOSED,
-    READ,
-    RED,
-    REFUSED,
-    REJECTED,
-    SEARCH,
-    TASK,
-    agent,
-    made,
-    warned,
+
+from tests.coding.coached import (  # isort: skip
+    APPLIED, ASKED, CMD, EDIT, GREEN, LIST, MISFIT, NO_SANDBOX, PROPOSED, READ, RED, REFUSED, REJECTED, SEARCH, TASK,
+    agent, made, warned,
 )  # fmt: skip
 from tests.each import each
 
@@ -326,8 +311,6 @@ def test_typed_outputs_are_refused_in_the_same_way() -> None:
 
 
 def test_the_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    from micro_agent.coding.coach import gates_in
-
     assert gates_in(load_settings()) == {}
     monkeypatch.setenv("GATE_MAX_NO_PROGRESS_STEPS", "9")
     monkeypatch.setenv("GATE_WARNING_INTERVAL", "4")

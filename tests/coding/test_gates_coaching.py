@@ -7,7 +7,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from micro_agent import Run, Step, configure_lm
@@ -249,9 +249,8 @@ def test_a_run_that_cannot_be_corrected_ends_and_says_so() -> None:
     assert str(run.error["message"]) in "\n".join(describe(run))
 
 
-_VALUE = st.sampled_from(  # nothing that our tools return
-    [None, True, 7, "", "a\nb", "\ud800", [], [7], ["a.py"], [{"path": 3}], [{"test": []}], {"x": "y"}]
-)
+_ODD: list[Any] = [None, True, 7, "", "a\nb", "\ud800", [], [7], ["a.py"], [{"path": 3}], [{"test": []}], {"x": "y"}]
+_VALUE = st.sampled_from(_ODD)
 _KEYS = ["path", "files", "matches", "patch_id", "approved", "ok", "exit", "passed", "failed", "failures", "file_path"]
 _NAMES = [name for names in CATEGORIES.values() for name in names] + [WARNING, POLICY_VIOLATION, SELF_CORRECTION]
 _ARGS = st.dictionaries(st.sampled_from(["wants", "path", "patch_id", "test_cmd", "pattern"]), _VALUE, max_size=2)
@@ -259,7 +258,14 @@ _SEEN = st.dictionaries(st.sampled_from(_KEYS), _VALUE, max_size=4) | _VALUE
 _STEP = st.builds(Step, tool=st.sampled_from(_NAMES), args=_ARGS, observation=_SEEN, ok=st.booleans())
 
 
+_CHANGED = Step(tool=EDIT[0], args=EDIT[1], observation=EDIT[2])
+_ODD_TESTS = Step(tool=RED[0], observation={"ok": False, "exit": [], "failures": [7, {"test": [], "place": 3}]})
+_ODD_FILES = Step(tool=LIST[0], observation={"files": 7})
+
+
 @hypothesis.settings(max_examples=60, deadline=None)
+@example("Fix it", [_ODD_FILES, _CHANGED, _ODD_TESTS], True)
+@example("", [_CHANGED, _ODD_FILES], False)
 @given(st.text(max_size=40), st.lists(_STEP, max_size=6), st.booleans())
 def test_nothing_in_a_run_breaks_the_coach(task: str, steps: list[Step], blocks: bool) -> None:
     run = Run(question=task, steps=steps, limits={"max_steps": 25}, mode="json" if blocks else "native")

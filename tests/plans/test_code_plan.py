@@ -89,7 +89,7 @@ def test_what_happens_can_be_read_as_json(place: Path, command: Command) -> None
         ("task_begun", "look", None), ("task_complete", "look", "completed"), ("task_begun", "fix", None),
         ("task_complete", "fix", "stopped"), ("task_complete", "tell", "blocked"), ("plan", None, "stopped"),
     ]  # fmt: skip
-    assert (done.code, lines[-1]["state"]) == (3, "s.json")
+    assert (done.code, lines[-1]["state"], lines[-1]["waiting"]) == (3, "s.json", None)
     assert lines[-1]["task_status"] == {"look": "completed", "fix": "stopped", "tell": "blocked"}
     assert (again.code, json.loads(again.out.splitlines()[0])["task"]) == (3, "fix")
 
