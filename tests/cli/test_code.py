@@ -171,6 +171,12 @@ def test_a_chat_has_the_gates_that_are_named(args: list[str], env: dict[str, str
     assert (coach or {})["gates"] == gates
 
 
+def test_gates_that_are_off_are_not_told_of(command: "Command", repo: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    done = command("code", "--repo", str(repo), "--gates", "off", "--provider", "mock", "--sandbox", "clone", "Hello.")
+    assert "Changed: nothing\nTrace: " in done.err, done.err
+
+
 @each(
     ("args", "told"),
     [
