@@ -1,4 +1,4 @@
-"""Processes that keep the index of traces up to date, killed at any moment: what is left of it is good or made again."""
+"""Processes that keep the index of traces up to date, killed at any moment: what is left is good or made again."""
 
 import random
 import subprocess
