@@ -12,6 +12,7 @@ import random
 import statistics
 import tempfile
 import time
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ TOOLS = (
 
 
 def vocabulary(rng: random.Random) -> tuple[list[str], list[float]]:
-    """Words, and how often each is used: the n-th most frequent one in n as often as the first."""
+    """Words, and the sums of how often each is used: the n-th most frequent one in n as often as the first."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(rng.choices(letters, k=rng.randint(3, 10))) for _ in range(WORDS)]
-    return words, [1 / rank for rank in range(1, WORDS + 1)]
+    return words, list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
 
 
 def record(rng: random.Random, run_id: str, task: str, texts: list[str]) -> bytes:
@@ -60,9 +61,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
         rng = random.Random(16)
-        words, weights = vocabulary(rng)
+        words, sums = vocabulary(rng)
         texts = [" ".join(rng.choices(words, k=rng.randint(10, 60))) for _ in range(2_000)]
-        tasks = [" ".join(rng.choices(words, weights, k=rng.randint(5, 25))) for _ in range(given.traces)]
+        tasks = [" ".join(rng.choices(words, cum_weights=sums, k=rng.randint(5, 25))) for _ in range(given.traces)]
         store = TraceStore(folder / "traces", state_dir=folder / "state")
         store.directory.mkdir(exist_ok=True, parents=True)
         size = 0
