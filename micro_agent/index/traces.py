@@ -258,7 +258,7 @@ def _read(path: Path, before: int, read: int) -> tuple[int, int, int, Entry | No
             grown = found.st_size > before and read > 0
             begin = max(read if grown else 0, found.st_size - _LONGEST)
             file.seek(begin)
-            raw = file.read(_LONGEST)
+            raw = file.read(found.st_size - begin)
     except OSError:
         return None
     record = last_record(raw)
