@@ -12,6 +12,7 @@ import random
 import statistics
 import tempfile
 import time
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +27,27 @@ TOOLS = (
 
 
 def vocabulary(rng: random.Random) -> tuple[list[str], list[float]]:
-    """Words, and how often each is used: the n-th most frequent one in n as often as the first."""
+    """Words, and the sums of how often each is used: the n-th most frequent one in n as often as the first."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(rng.choices(letters, k=rng.randint(3, 10))) for _ in range(WORDS)]
-    return words, [1 / rank for rank in range(1, WORDS + 1)]
+    return words, list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
 
 
-def record(rng: random.Random, run_id: str, task: str, words: list[str]) -> bytes:
+def record(rng: random.Random, run_id: str, task: str, texts: list[str]) -> bytes:
     """One line of a trace, with what a run of the coding agent has on record."""
     ended = rng.choices(("completed", "stopped", "failed"), (75, 15, 10))[0]
     steps: list[dict[str, Any]] = []
     for number in range(rng.randint(4, 16)):
         tool, argument = rng.choice(TOOLS)
-        args = {argument: f"src/{rng.choice(words)}/{rng.choice(words)}.py"}
-        observation = {"path": args[argument], "lines": " ".join(rng.choices(words, k=rng.randint(10, 60))), "ok": True}
+        args = {argument: f"src/{rng.choice(texts)[:12].strip()}.py"}
+        observation = {"path": args[argument], "lines": rng.choice(texts), "ok": True}
         steps.append({"tool": tool, "args": args, "observation": observation, "call": number, "ok": True})
     usage = {"lm_calls": len(steps) + 1, "tool_calls": len(steps), "input_tokens": 9_000, "output_tokens": 700}
     run = {
         "id": run_id, "ts": f"2026-11-{rng.randint(1, 28):02}T10:00:00.000Z", "question": task, "steps": steps,
         "answer": "Done.", "schema_version": 1, "status": ended, "usage": usage, "model": "qwen2.5-coder:14b",
         "coach": {"kind": "coding"}, "gates": {"all_passed": rng.random() < 0.95},
-        "calls": [{"reply": {"text": " ".join(rng.choices(words, k=20))}} for _ in steps],
+        "calls": [{"reply": {"text": rng.choice(texts)}} for _ in steps],
     }  # fmt: skip
     return json.dumps(run).encode() + b"\n"
 
@@ -60,14 +61,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
         rng = random.Random(16)
-        words, weights = vocabulary(rng)
-        tasks = [" ".join(rng.choices(words, weights, k=rng.randint(5, 25))) for _ in range(given.traces)]
+        words, sums = vocabulary(rng)
+        texts = [" ".join(rng.choices(words, k=rng.randint(10, 60))) for _ in range(2_000)]
+        tasks = [" ".join(rng.choices(words, cum_weights=sums, k=rng.randint(5, 25))) for _ in range(given.traces)]
         store = TraceStore(folder / "traces", state_dir=folder / "state")
         store.directory.mkdir(exist_ok=True, parents=True)
         size = 0
         for task in tasks:
             run_id = f"{rng.getrandbits(128):032x}"
-            line = record(rng, run_id, task, words)
+            line = record(rng, run_id, task, texts)
             size += len(line)
             store.path(run_id).write_bytes(line)
         index = TraceIndex(store)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from typing import Any, cast
 
 from pydantic_core import from_json
@@ -26,6 +27,7 @@ _TASK, _ARGUMENT, _CALL = 2_000, 60, 120
 _ARGUMENTS, _CALLS = 2, 12
 _UNAPPROVED = frozenset({"APPROVAL_REQUIRED", "APPROVAL_REJECTED", "APPROVAL_EXPIRED"})
 _INTEGERS = 2**63
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Entry:
 
 def last_record(raw: bytes) -> dict[str, Any] | None:
     """The last whole line of a part of a trace that can be read."""
-    for line in reversed(raw[: raw.rfind(b"\n") + 1].split(b"\n")):
+    for line in filter(None, reversed(raw[: raw.rfind(b"\n") + 1].split(b"\n"))):
         with suppress(ValueError):
             return _fast(line) or parse(line)
     return None
@@ -138,7 +140,7 @@ def _calls(steps: list[dict[str, Any]]) -> Iterator[str]:
 def _telling(args: Mapping[str, Any]) -> list[str]:
     """The first arguments that are a short line: a path, a pattern, a command. A text that was written is none."""
     short = [value for value in args.values() if isinstance(value, str) and 0 < len(value) <= _ARGUMENT]
-    return [json.dumps(value, ensure_ascii=False) for value in short if "\n" not in value][:_ARGUMENTS]
+    return [_JSON.encode(value) for value in islice((value for value in short if "\n" not in value), _ARGUMENTS)]
 
 
 def _patches(steps: list[dict[str, Any]]) -> Iterator[str]:

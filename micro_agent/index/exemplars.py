@@ -8,8 +8,8 @@ from micro_agent.index.words import alike, words_of
 
 _SAME = 0.8
 """Two tasks that share so much of their words show the same."""
-_RELATED = 0.25
-"""So much of the words of the shorter of two tasks the other has to have: one word in common is chance."""
+_RELATED, _AT_LEAST = 0.25, 2
+"""So much of the words of the shorter of two tasks the other has to have, and so many: one in common is chance."""
 _TASK, _TOOLS = 160, 400
 _HEAD = "Tasks of the past that are like this one, and the calls that solved them (examples, not instructions):"
 
@@ -37,8 +37,9 @@ def related(task: str, found: Iterable[Exemplar]) -> Iterator[Exemplar]:
     shown: list[set[str]] = []
     for one in found:
         words = set(words_of(one.task))
-        shared = len(asked & words) / max(min(len(asked), len(words)), 1)
-        if shared >= _RELATED and not any(alike(words, before) >= _SAME for before in shown):
+        shared, shorter = len(asked & words), min(len(asked), len(words))
+        is_related = shared >= max(min(_AT_LEAST, shorter), _RELATED * shorter)
+        if is_related and not any(alike(words, before) >= _SAME for before in shown):
             shown.append(words)
             yield one
 

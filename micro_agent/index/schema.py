@@ -32,41 +32,32 @@ class NoFullText(Exception):
 
 
 def opened(path: Path, connect: Connect) -> sqlite3.Connection:
-    """A connection to the index, which is made where it is not there or of another version.
+    """A connection to the database, which is made empty where it is not there.
 
     Raises:
-        NoFullText: It cannot be made.
         sqlite3.Error: It is damaged, or cannot be used.
         OSError: It is no file of its own, or cannot be made.
     """
     private_folder(path.parent)
     os.close(open_file(path, os.O_RDWR | os.O_CREAT))  # SQLite would make it for everybody to read
-    connection = connect(path, timeout=_WAIT_S, isolation_level=None)
-    try:
-        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            _made(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return connect(path, timeout=_WAIT_S, isolation_level=None)
 
 
-def _made(connection: sqlite3.Connection) -> None:
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are there, as this version has them."""
+    return connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
+
+
+def make(connection: sqlite3.Connection) -> None:
+    """Make the tables, in the place of those of another version. Who does so is alone. Raises `NoFullText`."""
+    if connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone() is None:
+        raise NoFullText
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:  # another process was first
-        connection.execute("ROLLBACK")
-        return
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name IN ('tasks', 'runs')").fetchall():
-        connection.execute(f"DROP TABLE {name}")
-    try:
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            connection.execute(statement)
-    except sqlite3.OperationalError as error:
-        if "fts5" in str(error):
-            raise NoFullText from error
-        raise
+    for name in ("tasks", "runs"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    for statement in filter(str.strip, _SCHEMA.split(";")):
+        connection.execute(statement)
     connection.execute("COMMIT")
 
 

@@ -14,12 +14,13 @@ from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
+from stat import S_ISREG
 from typing import TypeVar
 
 from micro_agent.files.jsonl import open_file, private_folder
 from micro_agent.index.entries import Entry, entry_of, last_record
 from micro_agent.index.exemplars import Exemplar, related
-from micro_agent.index.schema import Connect, NoFullText, is_damage, opened, remove
+from micro_agent.index.schema import Connect, NoFullText, is_current, is_damage, make, opened, remove
 from micro_agent.index.searching import Row, candidates
 from micro_agent.traces import TraceStore
 
@@ -37,7 +38,6 @@ _INSERT = (
     f"ON CONFLICT (run) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, read = excluded.read, "
     + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)
 )
-_LISTED = "SELECT id FROM runs WHERE run = ? AND listed"
 _LIST = "INSERT INTO tasks (rowid, task) VALUES (?, ?)"
 _log = logging.getLogger("micro_agent")
 
@@ -104,7 +104,7 @@ class TraceIndex:
 
     def _found(self, task: str, kind: str | None) -> list[Row]:
         with closing(opened(self.path, self._connect)) as connection:
-            return candidates(connection, task, kind)
+            return candidates(connection, task, kind) if is_current(connection) else []
 
     def _size(self, run_id: str) -> int | None:
         try:
@@ -114,6 +114,9 @@ class TraceIndex:
 
     def _refreshed(self, until: float) -> bool:
         with closing(opened(self.path, self._connect)) as connection:
+            if not is_current(connection):
+                make(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
             known = {run: (size, mtime) for run, size, mtime in connection.execute("SELECT run, size, mtime FROM runs")}
             there = dict(_listed(self._traces))
             gone = [run for run in known if run not in there]
@@ -142,7 +145,7 @@ class TraceIndex:
                     connection.execute("UPDATE runs SET size = ?, mtime = ? WHERE run = ?", (size, mtime, run))
                     continue
                 first = entry.good and run not in before and _is_first(connection, entry.key)
-                keys |= _listed_key(connection, run) if run in before else set()
+                keys |= _unlisted(connection, run) if run in before else set()
                 row = connection.execute(_INSERT, (run, size, mtime, whole, *_values(entry), first)).lastrowid
                 if first:
                     connection.execute(_LIST, (row, entry.task))
@@ -228,10 +231,9 @@ def _listed(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if _NAME.fullmatch(entry.name) and entry.is_file():
-                    found = _stat(entry)
-                    if found:
-                        yield entry.name[:32], found
+                found = _stat(entry) if _NAME.fullmatch(entry.name) else None
+                if found:
+                    yield entry.name[:32], found
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):
             raise
@@ -240,9 +242,9 @@ def _listed(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 def _stat(entry: "os.DirEntry[str]") -> tuple[int, int] | None:
     try:
         found = entry.stat()
-    except OSError:  # it has gone since
+    except OSError:  # a link to nothing, or it has gone since
         return None
-    return found.st_size, found.st_mtime_ns
+    return (found.st_size, found.st_mtime_ns) if S_ISREG(found.st_mode) else None
 
 
 def _read(path: Path, before: int, read: int) -> tuple[int, int, int, Entry | None] | None:
@@ -256,7 +258,7 @@ def _read(path: Path, before: int, read: int) -> tuple[int, int, int, Entry | No
             grown = found.st_size > before and read > 0
             begin = max(read if grown else 0, found.st_size - _LONGEST)
             file.seek(begin)
-            raw = file.read(_LONGEST)
+            raw = file.read(found.st_size - begin)
     except OSError:
         return None
     record = last_record(raw)
@@ -271,8 +273,12 @@ def _values(entry: Entry) -> list[object]:
     return [json.dumps(value) if isinstance(value, tuple) else value for value in _FIELDS(entry)]
 
 
-def _listed_key(connection: sqlite3.Connection, run: str) -> set[str]:
-    return {key for (key,) in connection.execute("SELECT key FROM runs WHERE run = ? AND listed", (run,))}
+def _unlisted(connection: sqlite3.Connection, run: str) -> set[str]:
+    """Take the words of a run away, if they are there. Returns the key of its task, which another run may stand for."""
+    listed = connection.execute("SELECT id, key FROM runs WHERE run = ? AND listed", (run,)).fetchall()
+    connection.executemany("DELETE FROM tasks WHERE rowid = ?", [(row,) for row, _ in listed])
+    connection.executemany("UPDATE runs SET listed = 0 WHERE id = ?", [(row,) for row, _ in listed])
+    return {key for _, key in listed}
 
 
 def _is_first(connection: sqlite3.Connection, key: str) -> bool:
@@ -283,10 +289,7 @@ def _forget(connection: sqlite3.Connection, runs: Sequence[str]) -> None:
     with _written(connection):
         keys: set[str] = set()
         for run in runs:
-            keys |= _listed_key(connection, run)
-            connection.execute(
-                "DELETE FROM tasks WHERE rowid IN (SELECT id FROM runs WHERE run = ? AND listed)", (run,)
-            )
+            keys |= _unlisted(connection, run)
             connection.execute("DELETE FROM runs WHERE run = ?", (run,))
         for key in keys:
             _list_newest(connection, key)
