@@ -44,7 +44,8 @@ def test_programs_are_noted_with_the_call_that_ran_them_the_first_ones(
     run = store.load(agent.ask("Run.").id)
     twice, never = run.steps
     assert never.programs is None
-    (program,) = twice.programs or ()
+    assert twice.programs is not None
+    (program,) = twice.programs
     assert program.keys() == {"at", "kind", "profile", "argv", "exit", "timed_out", "seconds"}
     assert [program[name] for name in ("kind", "profile", "exit", "timed_out")] == ["clone", "ro", 0, False]
     assert program["argv"] == [["echo", "x" * 199 + "…"], ["cat"]]
