@@ -31,7 +31,7 @@ TOOLS: dict[str, Args] = {
     "edit_file": schema("path", "target", "replacement"),
     "run_tests": schema("test_cmd"),
 }
-TAGGED = schema("path", edits={"type": "array", "items": schema("start", "end", "text")})
+TAGGED = schema("path", "start_tag", "end_tag", "replacement")
 NUMBERED = schema("path", "new_text", start_line={"type": "integer"}, end_line={"type": "integer"})
 DIFF = schema("intent", "unified_diff")
 PROPOSE = schema("intent", "file_path", "original_content", "new_content")
@@ -84,12 +84,12 @@ def said(reply: Reply) -> tuple[str, Args] | str:
 def test_edits_by_tags_use_those_that_were_read_and_read_again_after_a_change():
     tools = without("edit_file", edit_lines=TAGGED)
     read: Turn = (*READ[:2], {"path": "a.py", "lines": ["1:a3|one = 1", "2:b4|two = 1"]})
-    first = {"path": "a.py", "edits": [{"start": "1:a3", "end": "1:a3", "text": "one = 2"}]}
+    first = {"path": "a.py", "start_tag": "1:a3", "end_tag": "1:a3", "replacement": "one = 2"}
     assert says(request(FOUND, read, tools=tools)) == ("edit_lines", first)
     changed = [FOUND, read, ("edit_lines", first, {"ok": True})]
     assert says(request(*changed, tools=tools)) == READ[:2]
     read = (*READ[:2], {"path": "a.py", "lines": ["1:c5|one = 2", "2:b4|two = 1"]})
-    second = {"path": "a.py", "edits": [{"start": "2:b4", "end": "2:b4", "text": "two = 2"}]}
+    second = {"path": "a.py", "start_tag": "2:b4", "end_tag": "2:b4", "replacement": "two = 2"}
     assert says(request(*changed, read, tools=tools)) == ("edit_lines", second)
     changed += [read, ("edit_lines", second, {"ok": True})]
     assert says(request(*changed, tools=tools)) == (RAN, {})
@@ -252,7 +252,8 @@ NOWHERE: list[tuple[str, Received, Any]] = [
         for fault in ("call_in_prose", "unknown_tool", "unknown_argument", "wander", "finish", "same_again")
     ),
     *((fault, request(FOUND, tools={"now": schema()}), PLAN.answer) for fault in ("wrong_path", "bad_range")),
-    *((fault, request(FOUND, READ, tools={"say": schema("text")}), PLAN.answer) for fault in ("not_found", "bad_diff")),
+    ("not_found", request(FOUND, READ, tools={"say": schema("text")}), PLAN.answer),
+    *((fault, request(FOUND, READ), ("edit_file", ONE.model_dump())) for fault in ("bad_diff", "bad_tag")),
     ("wrong_path", request(tools=TOOLS), FOUND[:2]),
     ("wrong_edit", request(FOUND, READ), ("edit_file", ONE.model_dump())),
     ("ambiguous", request(FOUND, (*READ[:2], {"path": "a.py"})), ("edit_file", ONE.model_dump())),

@@ -168,6 +168,17 @@ def _bad_diff(fail: Failing) -> Reply | None:
     return _made(fail, Call(hand.name, {**fail.due.args, key: "\n".join(lines)}))
 
 
+def _bad_tag(fail: Failing) -> Reply | None:
+    """Lines are named by a tag that none of them has."""
+    hand = fail.at.hand
+    if hand is None or hand.kind != "tagged" or not isinstance(fail.due, Call) or fail.due.name != hand.name:
+        return None
+    key = hand.roles["first"]
+    number, _, tag = str(fail.due.args[key]).partition(":")
+    lost = f"{int(number) + 1}:{tag}" if fail.rng.random() < 0.5 else f"{number}:{'ff' if tag == '00' else '00'}"
+    return _made(fail, Call(hand.name, {**fail.due.args, key: lost}))
+
+
 def _wrong_patch(fail: Failing) -> Reply | None:
     if not isinstance(fail.due, Call) or "patch_id" not in fail.due.args:
         return None
@@ -209,6 +220,7 @@ FAULTS: dict[str, Fault] = {
     "ambiguous": _ambiguous,
     "wrong_edit": _wrong_edit,
     "bad_diff": _bad_diff,
+    "bad_tag": _bad_tag,
     "wrong_patch": _wrong_patch,
     "test_first": _test_first,
     "same_again": _same_again,
