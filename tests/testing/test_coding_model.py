@@ -110,7 +110,7 @@ def test_each_fault_shows_on_the_record(
     place: Place, fault: str, edits: EditFormat, shown: tuple[str, str | None]
 ):  # fmt: skip
     played = model(fault, stuck=1.0)
-    run = place.run(played, edits, steps=6)
+    run = place.run(played, edits, steps=4 if shown[1] else 6)
     assert shown in [(step.tool, step.error) for step in run.steps]
     assert {decided.fault for decided in played.decisions} <= {fault, None}
 
@@ -154,12 +154,12 @@ def test_what_an_error_suggests_is_done_or_the_mistake_is_made_again_or_it_goes_
 
 def test_the_same_seed_gives_the_same_run_and_another_one_another(place: Place):
     def steps(seed: int) -> list[tuple[str, dict[str, Any]]]:
-        run = place.run(model(faults=0.6, seed=seed, follows=0.5), resamples=None, steps=12)
+        run = place.run(model(faults=0.6, seed=seed, follows=0.5), resamples=None, steps=8)
         return [(step.tool, step.args) for step in run.steps]
 
-    first, again, *others = (steps(seed) for seed in (3, 3, 4, 5))
+    first, again, other = (steps(seed) for seed in (3, 3, 4))
     assert first == again
-    assert first not in others
+    assert first != other
 
 
 def test_figures_and_names_are_checked():

@@ -267,6 +267,24 @@ def test_a_fault_that_cannot_happen_here_does_not(fault: str, received: Received
     assert says(received, faults=1, only=[fault]) == reply
 
 
+def test_tests_are_run_before_there_is_a_change_to_test():
+    assert says(request(FOUND, READ), faults=1, only=["test_first"]) == (RAN, {})
+
+
+def test_diffs_and_tags_are_wrong_in_several_ways():
+    diffs, tags = set[str](), set[str]()
+    read: Turn = (*READ[:2], {"path": "a.py", "lines": ["1:a3|one = 1"]})
+    for seed in range(12):
+        tools = without("edit_file", propose=DIFF)
+        _, args = says(request(FOUND, READ, tools=tools), faults=1, only=["bad_diff"], seed=seed)
+        diffs.add(args["unified_diff"])  # pyright: ignore[reportArgumentType, reportCallIssue]
+        tools = without("edit_file", edit_lines=TAGGED)
+        _, args = says(request(FOUND, read, tools=tools), faults=1, only=["bad_tag"], seed=seed)
+        tags.add(args["start_tag"])  # pyright: ignore[reportArgumentType, reportCallIssue]
+    assert len(diffs) == 3
+    assert tags == {"2:a3", "1:00"}
+
+
 def test_a_text_without_a_word_is_not_told_from_memory_and_no_patch_is_named_without_a_tool():
     edit = Edit(path="a.py", target="= 1", replacement="= 2")
     plan = Plan(edits=(edit,), answer="Done.")
