@@ -36,6 +36,7 @@ class Asked:
     usage: Usage
     latency_s: float | None = None
     retries: int = 0
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

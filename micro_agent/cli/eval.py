@@ -1,5 +1,6 @@
 """`micro-agent eval`: tasks asked, scored, counted, reported and compared."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,11 +25,20 @@ from micro_agent.cli.options import (
     option,
     settings,
 )
+from micro_agent.cli.spans import Phoenix, seen
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Summary
 
 app = typer.Typer(help="Ask tasks, score and count the answers.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Suite(StrEnum):
+    """The sets of tasks that have a name."""
+
+    coding = "coding"
+
+
 _File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A result file.")]
 
 
@@ -41,6 +51,9 @@ def run(
     tasks: Annotated[
         Path | None,
         option(metavar="FILE", env="MICRO_AGENT_TASKS", help="A dataset [evals/tasks.yaml, or ours]."),
+    ] = None,
+    suite: Annotated[
+        Suite | None, option(metavar="NAME", env="MICRO_AGENT_SUITE", help="coding: our tasks in repositories.")
     ] = None,
     n: Annotated[int | None, option("--n", metavar="N", env="MICRO_AGENT_N", help="Draw so many tasks.", min=1)] = None,
     tag: Annotated[list[str] | None, option(metavar="T", env="MICRO_AGENT_TAG", help="Tasks with this tag.")] = None,
@@ -86,6 +99,7 @@ def run(
         float | None,
         option(metavar="R", env="MICRO_AGENT_FAULTS", help="Run again with this share of replies damaged."),
     ] = None,
+    phoenix: Phoenix = None,
     traces_dir: Annotated[
         Path | None, option(metavar="DIR", env="MICRO_AGENT_TRACES_DIR", help="Where runs are written [FILE.traces].")
     ] = None,
@@ -94,15 +108,19 @@ def run(
     """Ask the tasks of a file, and score the answers."""
     from micro_agent.cli import eval_plan, eval_run
     from micro_agent.errors import ConfigurationError
-    from micro_agent.evaluation.datasets.shipped import usual_tasks
+    from micro_agent.evaluation.datasets.shipped import coding_tasks, usual_tasks
+
+    if suite and tasks:
+        raise ConfigurationError("--suite names our tasks, and --tasks a file of others: leave out one of them")
 
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider,
         samples=samples,
     )  # fmt: skip
     asked = eval_plan.Asked(
-        tasks or usual_tasks(), n, tuple(tag or ()), seed, epochs, rubrics, timeout, max_steps, provider, model,
-        base_url, mode_for(found, mode, use_tool_calls), faults, demos, samples,
+        tasks or (coding_tasks() if suite else usual_tasks()), n, tuple(tag or ()), seed, epochs, rubrics, timeout,
+        max_steps if _given(context, "max_steps") else None, provider, model, base_url,
+        mode_for(found, mode, use_tool_calls), faults, demos, samples,
     )  # fmt: skip
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
     if resume is None:
@@ -113,6 +131,7 @@ def run(
         if out is not None:
             raise ConfigurationError("--resume continues its own file: leave out --out")
         plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
+    context.with_resource(seen(phoenix))
     eval_run.report(plans, bounds, found, traces_dir, as_json=as_json)
 
 
@@ -194,6 +213,12 @@ def score(
     for line in lines:
         say(line)
     say(f"Results: {target}")
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    """Whether an option was given, on the command line or in the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _said(context: typer.Context) -> frozenset[str]:

@@ -2,14 +2,19 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from micro_agent import MicroAgent, __version__
+from micro_agent.cancel import Cancel
 from micro_agent.cli.options import measured_model, rules_of, tools_of
+from micro_agent.coding.coach import settings_of
+from micro_agent.coding_agent import MAX_STEPS, coding_agent, settings_for
 from micro_agent.errors import ConfigurationError
+from micro_agent.evaluation.coding.asking import ask_in_place
+from micro_agent.evaluation.coding.places import Place, Places
 from micro_agent.evaluation.datasets import draw, load_tasks
 from micro_agent.evaluation.faults import FaultyAsk, arms_of, twin_of
 from micro_agent.evaluation.result import Header, Rubric
@@ -23,13 +28,16 @@ from micro_agent.models.recorded import recorded_lm
 from micro_agent.models.settings import PROVIDERS, Settings
 from micro_agent.planning.given_demos import given_demos
 from micro_agent.rules.limits import Limits
-from micro_agent.run import new_id
+from micro_agent.run import Run, new_id
 from micro_agent.tools import Tool, digest
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options that say what an eval does. ``timeout`` is in seconds a task, ``faults`` a share of the replies."""
+    """The options that say what an eval does. ``timeout`` is in seconds a task, ``faults`` a share of the replies.
+
+    ``max_steps`` is ``None`` where none were named: 6, or 25 where a task has a repository.
+    """
 
     tasks: Path
     n: int | None
@@ -38,7 +46,7 @@ class Asked:
     epochs: int
     rubrics: Path | None
     timeout: float | None
-    max_steps: int
+    max_steps: int | None
     provider: str | None
     model: str | None
     base_url: str | None
@@ -78,17 +86,20 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     tools = tools_of(found)
     lm = measured_model(found, asked.provider, asked.model, asked.base_url)
     seeded = asked.epochs > 1 or asked.seed is not None
+    codes = any(task.repository is not None for task in tasks)
     header = Header(
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
         seed=seed, rubric=rubric_for(asked.tasks, asked.rubrics), settings={
             "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
-            "mode": asked.mode, "max_steps": asked.max_steps, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
+            "mode": asked.mode, "max_steps": asked.max_steps or (MAX_STEPS if codes else 6),
+            "max_time": asked.timeout, "sampling": dict(lm.kwargs),
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
             "llm_timeout": found.llm_timeout, "version": __version__,
             "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
             **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
             **({} if found.ollama_think is None else {"think": found.ollama_think}),
             "finish": found.micro_agent_finish, "samples": found.samples, "resamples": found.resamples,
+            **({"coach": replace(settings_for(lm, found), exemplars=0).record()} if codes else {}),
             **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip
@@ -169,21 +180,46 @@ def _digests(tools: dict[str, Tool], found: Settings, demos: str | Path | None) 
 
 
 class _Asker:
-    """Makes agents as a header says, and of them who asks."""
+    """Makes agents as a header says, and of them who asks. Tasks that have a repository get the coding agent."""
 
     def __init__(self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings) -> None:
         self._lm, self._tools, self._found, self._mode = lm, list(tools.values()), found, header.settings["mode"]
         self._demos: str | None = header.settings.get("demos")
         self._limits = Limits(max_steps=header.settings["max_steps"], max_time=header.settings["max_time"])
+        self._helps = settings_of(header.settings["coach"]) if "coach" in header.settings else None
+        self._closed = [Path(header.dataset).resolve()]
+        self._places = Places()
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
 
     def plan(self, file: ResultFile, todo: list[Trial]) -> Plan:
         """The eval of a file, with faults if its header says so."""
         faults = file.header.settings.get("faults")
         if faults is None:
-            return Plan(file, todo, agent_ask(lambda seed: self._agent_of(self._lm_for(seed))))
-        ask = FaultyAsk(self._lm_for, self._agent_of, faults["rate"], faults["seed"])
+            return Plan(file, todo, self._plain())
+        ask = FaultyAsk(self._lm_for, self._asked, faults["rate"], faults["seed"])
         return Plan(file, todo, ask, ask.damages_of)
+
+    def _plain(self) -> Ask:
+        of_agent = agent_ask(lambda seed: self._agent_of(self._lm_for(seed)))
+
+        def ask(trial: Trial, cancel: Cancel) -> Run:
+            if trial.task.repository is None:
+                return of_agent(trial, cancel)
+            return self._asked(self._lm_for(trial.seed), trial, cancel)
+
+        return ask
+
+    def _asked(self, lm: Any, trial: Trial, cancel: Cancel) -> Run:
+        """A trial asked of a model, by an agent of its own."""
+        if trial.task.repository is None:
+            return self._agent_of(lm).ask(trial.task.question, cancel=cancel)
+        return ask_in_place(trial, cancel, places=self._places, agent_for=lambda place: self._coder_of(lm, place))
+
+    def _coder_of(self, lm: Any, place: Place) -> MicroAgent:
+        return coding_agent(
+            place.repo, lm=lm, mode=self._mode, settings=self._helps, confirm="all", limits=self._limits,
+            state_dir=place.state, masked=self._closed, environment=self._found,
+        )  # fmt: skip
 
     def _lm_for(self, seed: int | None) -> Any:
         return self._lm if seed is None else self._lm.copy(seed=seed)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from micro_agent.cancel import Cancel
 from micro_agent.evaluation.compare import compare
@@ -16,9 +16,6 @@ from micro_agent.evaluation.results import Key, read_results
 from micro_agent.evaluation.summary import Shares
 from micro_agent.evaluation.trials import Trial
 from micro_agent.run import Run
-
-if TYPE_CHECKING:
-    from micro_agent.agent import MicroAgent
 
 _MARK = "-faults"
 
@@ -47,15 +44,15 @@ class FaultyAsk:
 
     Args:
         lm_for: Makes the model for a sampling seed.
-        agent_of: Makes the agent for a model.
+        ask_of: Asks a trial of a model.
         rate: The share of replies that is damaged.
         seed: Of the damage. Epochs differ by the sampling seed that stands in their requests.
     """
 
     def __init__(
-        self, lm_for: Callable[[int | None], Any], agent_of: "Callable[[Any], MicroAgent]", rate: float, seed: int
+        self, lm_for: Callable[[int | None], Any], ask_of: Callable[[Any, Trial, Cancel], Run], rate: float, seed: int
     ) -> None:
-        self.lm_for, self.agent_of, self.rate, self.seed = lm_for, agent_of, rate, seed
+        self.lm_for, self.ask_of, self.rate, self.seed = lm_for, ask_of, rate, seed
         self._damages: dict[str, list[Damage]] = {}
         self._lock = Lock()
 
@@ -64,7 +61,7 @@ class FaultyAsk:
         from micro_agent.testing import FaultyLM
 
         lm = FaultyLM(self.lm_for(trial.seed), self.rate, self.seed)
-        run = self.agent_of(lm).ask(trial.task.question, cancel=cancel)
+        run = self.ask_of(lm, trial, cancel)
         with self._lock:
             self._damages[run.id] = [Damage(**asdict(one)) for one in lm.damages]
         return run

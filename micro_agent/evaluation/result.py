@@ -8,6 +8,9 @@ from micro_agent.evaluation.task import Task
 from micro_agent.run import Run, new_id, utc_now
 
 SCHEMA_VERSION = 1
+_CHECKS = (
+    "contains", "number", "regex", "key", "tools", "args", "observed", "hidden", "changed", "gates",
+)  # fmt: skip
 
 
 class _Data(BaseModel):
@@ -21,7 +24,7 @@ class Rubric(_Data):
 
     version: int = 1
     weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
-        default_factory=lambda: dict.fromkeys(("contains", "number", "regex", "key", "tools", "args", "observed"), 1.0)
+        default_factory=lambda: dict.fromkeys(_CHECKS, 1.0)
     )
     """By the name of the check. A check of weight 0 is made and shown and does not count."""
     pass_score: float = Field(default=1.0, gt=0, le=1)
@@ -54,7 +57,7 @@ class Check(_Data):
     """One expectation of a task, and whether the run met it."""
 
     name: str
-    """``contains number regex key tools args observed``."""
+    """``contains number regex key tools args observed hidden changed gates``."""
     passed: bool
     detail: str = ""
     """Of a check that failed: what was expected and what was found, in one line."""

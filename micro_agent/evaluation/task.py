@@ -6,11 +6,14 @@ from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from micro_agent.evaluation.coding.repository import Files, Repository
+
 EXPECTATIONS = (
     "expect_contains", "expect_number", "expect_regex", "expect_key", "expect_tools", "expect_args",
-    "expect_observed",
+    "expect_observed", "expect_hidden", "expect_changed", "expect_gates",
 )  # fmt: skip
 """The fields of a `Task` that are checked, one scorer each."""
+_OF_A_REPOSITORY = ("expect_hidden", "expect_changed", "expect_gates", "plan")
 
 
 def _as_list(value: Any) -> Any:
@@ -86,6 +89,16 @@ class Task(_Strict):
     """Arguments of tool calls, such as ``{now: {timezone: [UTC, null]}}``; a list has alternatives, null: left out."""
     expect_observed: SomeTexts | None = None
     """Tools whose last value stands in the model's answer: for what nobody knows beforehand, such as the time."""
+    repository: Repository | None = None
+    """The repository that the agent works in: it then has the coding tools, and this repository for itself."""
+    expect_hidden: Files | None = None
+    """Files of tests that the agent never sees, by path; with them in the repository, its tests pass at the end."""
+    expect_changed: Texts | None = None
+    """Files that may be changed, as patterns such as ``src/*.py``; ``[]``: nothing is changed."""
+    expect_gates: bool | None = None
+    """Whether the gates of the coding agent have all passed at the end."""
+    plan: dict[str, Any] | None = None
+    """What the scripted model of `micro_agent.testing` does in the repository."""
     note: str | None = None
     """For people: what the task is there for."""
 
@@ -104,6 +117,14 @@ class Task(_Strict):
     def _checks_something(self) -> Self:
         if all(getattr(self, name) is None for name in EXPECTATIONS):
             raise ValueError(f"nothing is expected of it; give one of {', '.join(EXPECTATIONS)}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_repository(self) -> Self:
+        if self.repository is None and (
+            named := [name for name in _OF_A_REPOSITORY if getattr(self, name) is not None]
+        ):
+            raise ValueError(f"{named[0]} is about a repository, and there is none; give repository: {{files: …}}")
         return self
 
     @model_validator(mode="after")

@@ -35,7 +35,7 @@ def _came(asks: YesOrNo, answer: Answer, reply: int) -> Step:
         return _step(asks, None, said, asks.unasked, reply, loose=bool(asks.loose))
     assert isinstance(answer, Asked), f"a driver answered with {answer!r}"
     step = _step(asks, answer.yes, {asks.key: answer.yes, "reply": answer.reply}, asks.comes_of[answer.yes], reply)
-    step.latency_s, step.usage = answer.latency_s, answer.usage
+    step.at, step.latency_s, step.usage = answer.at, answer.latency_s, answer.usage
     return step
 
 

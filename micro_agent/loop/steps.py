@@ -17,6 +17,7 @@ def observed(run: Run, ready: Ready, outcome: Outcome) -> Step:
     """The step of a call that was made, or refused by a person. It is not in the run yet."""
     step = answering(run, ready.tool.name, ready.args, outcome.observation, ready.call_id, outcome.error)
     step.latency_s, step.coercions = outcome.latency_s, list(ready.coercions)
+    step.at, step.programs, step.approval = outcome.at, outcome.programs, outcome.approval
     step.result, step.usage, step.edited = outcome.result, outcome.usage, given_args(run, ready.call_id)
     return step
 

@@ -81,7 +81,9 @@ class Endpoint:
         if not deadline:
             raise timed_out(self.url, deadline)
         connect_s = min(CONNECT_S, deadline)
-        return TransportRequest("POST", self.url, self._headers, body, connect_s, deadline, deadline), deadline
+        told = current().traceparent
+        headers = [*self._headers, ("traceparent", told)] if told else self._headers
+        return TransportRequest("POST", self.url, headers, body, connect_s, deadline, deadline), deadline
 
     def pooling(self) -> dict[str, Any]:
         """The settings of a transport for this endpoint."""

@@ -25,6 +25,8 @@ class CallScope:
     on_text: Callable[[str], object] | None = None
     count: int = 1
     """So many replies are asked for in one request, of a server that takes that."""
+    traceparent: str | None = None
+    """The span of this call, which servers are told where spans are sent (W3C Trace Context)."""
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, not below 0; ``None`` without one."""
@@ -65,4 +67,11 @@ def calling(scope: CallScope) -> Generator[None]:
 def several(count: int) -> Generator[None]:
     """Ask for so many replies in one request in this block."""
     with calling(replace(current(), count=count)) if count > 1 else nullcontext():
+        yield
+
+
+@contextmanager
+def spanned(traceparent: str | None) -> Generator[None]:
+    """Tell servers in this block which span asks them."""
+    with calling(replace(current(), traceparent=traceparent)) if traceparent else nullcontext():
         yield

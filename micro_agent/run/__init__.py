@@ -44,16 +44,17 @@ class Step(_Data):
     args: dict[str, Any] = Field(default_factory=dict)
     observation: Any = None
     result: Any = None  # of a tool, where ``observation`` is cut: all of it, up to 256 KiB of JSON
-    call: int | None = None
-    """Index into ``Run.calls`` of the reply that asked for it; ``None`` for steps that no reply asked for."""
+    call: int | None = None  # index into ``Run.calls`` of the reply that asked for it; ``None``: no reply did
     call_id: str | None = None
     ok: bool = True
-    error: str | None = None
-    """The error code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false."""
+    error: str | None = None  # the code (``TOOL_TIMEOUT``, ``VALIDATION_FAILED``, …) when ``ok`` is false
+    at: str | None = None  # when its tool, or the question to the model, began: `utc_now`
     latency_s: float | None = None
     coercions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     edited: dict[str, Any] | None = None  # the arguments as the model gave them, where a person changed them
     usage: "Usage | None" = None  # of the agents that the tool asked, or of a question to the model
+    programs: list[dict[str, Any]] | None = None  # what its tool ran in a sandbox, see `asked_within.Program`
+    approval: dict[str, Any] | None = None  # the word on its call, see `confirming.Approvals`
     state: str | None = None  # the line that the model is shown behind the observation, see `Coach`
 
     @property
@@ -70,8 +71,7 @@ class LMCall(_Data):
     finish_reason: str | None = None
     decision: dict[str, Any] | None = None
     """``{"tool_calls": [{"name", "args", "call_id", "standing"}, …]}`` or ``{"final": "…"}``; ``None``: unreadable."""
-    error: dict[str, Any] | None = None
-    """``{"reason", "seen", "expected"}`` when the reply could not be read."""
+    error: dict[str, Any] | None = None  # ``{"reason", "seen", "expected"}`` when the reply could not be read
     repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     prose: bool = False  # whether the final answer was plain text, in no form that says so
     model: str | None = None  # that the server says answered
@@ -79,6 +79,7 @@ class LMCall(_Data):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    at: str | None = None  # when it was asked for the first time: `utc_now`
     latency_s: float = 0.0
     retries: int = 0
     settings: dict[str, Any] = Field(default_factory=dict)  # for sampling, where they differed from the run's
@@ -151,6 +152,7 @@ class Run(_Data):
     system: str | None = None  # a task or persona that was added to the instructions
     coach: dict[str, Any] | None = None  # what makes its `Coach` again
     gates: dict[str, Any] | None = None  # how it stood at its end, as its coach says
+    traceparent: str | None = None  # the span of a trace that it belongs to (W3C Trace Context), where that is sent
     parent: str | None = None
     forked_at: int | None = None  # so many steps of a fork are copies of its ``parent``'s
     follows: str | None = Field(default=None, pattern=ID)  # the run before it in a conversation

@@ -12,9 +12,10 @@ from typing import Any, Literal, cast
 
 from micro_agent.effects import Act, Approval, Confirm, Question, expired, interrupted, refusal
 from micro_agent.errors import StorageError
-from micro_agent.run import Run
-from micro_agent.run.questions import as_approved, digest_of, expiry, still_open, verified
+from micro_agent.run import Run, utc_now
+from micro_agent.run.questions import about, as_approved, digest_of, expiry, preview_in, still_open, verified
 from micro_agent.run.questions import expired as has_expired
+from micro_agent.run.times import seconds_between
 from micro_agent.running.previews import preview_of, rejection_of
 from micro_agent.storage.journal import Journal
 from micro_agent.tools import Outcome, Ready, Tool
@@ -23,6 +24,12 @@ from micro_agent.tools.callbacks import described, ends_the_program
 
 Confirmer = Callable[[Question], Approval]
 Confirmation = Literal["pause", "never", "all"] | Confirmer
+Key = tuple[int, str | None]
+"""The reply and the call in it."""
+Noted = dict[Key, dict[str, Any]]
+"""The word on each call that waits to be made, as ``Step.approval`` has it."""
+_LONGEST = 1000
+"""Characters of feedback that are noted."""
 
 _MOST_TIMES = 20
 """So often one call is asked about, or edited; then the run pauses: a function may give other arguments for ever."""
@@ -35,11 +42,16 @@ class Approvals:
     Attributes:
         given: A decision given beforehand, with the digest of the question that a paused run was left with.
         approved: The question that was approved last, until its call is made.
+        noted: The word on each call that was approved, until it is made: ``kind`` and ``id`` of what was shown, the
+            ``file`` if it is about one, ``requested_by`` which tool, ``granted``, ``feedback``, ``at`` when it was
+            asked for first, and the ``seconds`` until the run went on. What is not known is left out.
     """
 
     def __init__(self, run: Run, confirm: Confirmation, journal: Journal | None, ttl_s: float) -> None:
         self.given: tuple[str, Approval] | None = None
         self.approved: dict[str, Any] | None = None
+        self.noted: Noted = {}
+        self._since: str | None = None
         self._confirm: Confirmation = confirm
         self._edits = Counter[tuple[int, str | None]]()
         self._run, self._journal, self._ttl_s = run, journal, ttl_s
@@ -53,6 +65,7 @@ class Approvals:
         if self._journal is not None and not ready.tool.read_only and self._journal.began(call, ready.call_id):
             return interrupted()
         question, fault = still_open(self._run.confirmation, effect.question), None
+        self._since = self._journal.asked_at if self._journal is not None and question is not None else None
         answer, stands = self._standing(question), False
         for _ in range(_MOST_TIMES):
             if question is None or answer is None:
@@ -84,9 +97,10 @@ class Approvals:
             return None
         as_approved(approved, effect.call, effect.ready)
         shown = preview_of(effect.ready)
-        if isinstance(shown, Outcome):
-            return expired(f"{shown.error}: {shown.observation.get('message')}")
-        return None if _same(shown, approved.get("shown")) else expired()
+        if not isinstance(shown, Outcome) and _same(shown, approved.get("shown")):
+            return None
+        why = f"{shown.error}: {shown.observation.get('message')}" if isinstance(shown, Outcome) else None
+        return replace(expired(why), approval=self.noted.pop((effect.call, effect.ready.call_id), None))
 
     def _standing(self, question: dict[str, Any] | None) -> Approval | None:
         """The decision about a question that there is already: on record, or given beforehand."""
@@ -120,6 +134,7 @@ class Approvals:
         def elsewhere() -> Approval | None:
             return self._elsewhere(question)
 
+        self._since = self._since or utc_now()
         if self._journal is not None:
             self._journal.asked(question)
         return elsewhere() or word_of(self._confirm, Question(**verified(question), elsewhere=elsewhere))
@@ -138,17 +153,29 @@ class Approvals:
         return None if theirs == answer else theirs
 
     def _taken(self, ready: Ready, question: dict[str, Any], answer: Approval) -> Approval | Outcome:
-        shown = question.get("shown")
         if answer.word == "never":
-            return answer if shown is None else refusal(answer, shown)
+            return replace(refusal(answer, question.get("shown")), approval=self._note(question, answer))
         if answer.word == "pause":
             return answer
         if self._journal is not None:
             self._journal.decided(answer.word, answer.feedback, answer.args)
         if answer.word == "reject":
-            return rejection_of(ready, answer)
+            return replace(rejection_of(ready, answer), approval=self._note(question, answer))
         self.approved = question if answer.args is None else None
+        if answer.args is None:
+            self.noted[question["call"], question["call_id"]] = self._note(question, answer)
         return answer
+
+    def _note(self, question: Mapping[str, Any], answer: Approval) -> dict[str, Any]:
+        kind, ident = about(question)
+        now = utc_now()
+        note: dict[str, Any] = {
+            "kind": kind, "id": ident, "file": _only_file(preview_in(question).get("files")),
+            "requested_by": question["tool"], "granted": answer.word == "approve",
+            "feedback": answer.feedback and answer.feedback[:_LONGEST], "at": self._since,
+            "seconds": seconds_between(self._since, now),
+        }  # fmt: skip
+        return {name: value for name, value in note.items() if value is not None}
 
 
 def _edited(tool: Tool, question: Mapping[str, Any], answer: Approval) -> tuple[Approval, str | None]:
@@ -159,6 +186,11 @@ def _edited(tool: Tool, question: Mapping[str, Any], answer: Approval) -> tuple[
     if isinstance(checked, Faults):
         return answer, checked.message
     return replace(answer, args=None if _same(checked.args, question["args"]) else checked.args), None
+
+
+def _only_file(files: object) -> str | None:
+    named = cast("list[object]", files) if isinstance(files, list) else []
+    return named[0] if len(named) == 1 and isinstance(named[0], str) else None
 
 
 def _same(one: object, other: object) -> bool:

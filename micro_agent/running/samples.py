@@ -6,6 +6,7 @@ Those that cannot be had are left out, unless there is no other.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
 from time import perf_counter
@@ -13,11 +14,23 @@ from time import perf_counter
 from micro_agent.effects import Asked, Plan, Planned
 from micro_agent.models.failures import LM_ERRORS
 from micro_agent.models.identity import traits_of
+from micro_agent.models.scope import spanned
 from micro_agent.planning.planner import Planner
-from micro_agent.run import LMCall
+from micro_agent.run import LMCall, utc_now
+from micro_agent.run.sampling import under_way
+from micro_agent.run.span_ids import traceparent
+from micro_agent.running.observers import observers
 
 _Tried = tuple[Planned, int]
 """What was planned, and how often it was tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """When a request began, as a time and on the clock that measures it."""
+
+    at: str = field(default_factory=utc_now)
+    clock: float = field(default_factory=perf_counter)
 
 
 def planned(planner: Planner, effect: Plan, ask: Callable[[Callable[[], Planned]], _Tried]) -> Planned:
@@ -44,13 +57,14 @@ def planned(planner: Planner, effect: Plan, ask: Callable[[Callable[[], Planned]
         except Exception as error:  # noqa: BLE001 - a fault of ours, raised where it is waited for
             came.put(error)
 
-    started, came = perf_counter(), SimpleQueue[_Tried | Exception]()
-    tried = [one(planner, effect.count)] if _in_one(planner, effect) else []
-    first, *others = [*_planners(planner, effect, tried), None]
-    for other in filter(None, others):  # daemons: after Ctrl-C nobody waits for them
-        Thread(target=copy_context().run, args=(put, other), name="micro-agent sample", daemon=True).start()
-    tried += [] if first is None else [one(first)]
-    return _together([*tried, *(came.get() for _ in filter(None, others))], started)
+    begun, came = _Begun(), SimpleQueue[_Tried | Exception]()
+    with spanned(_span_of(effect)):
+        tried = [one(planner, effect.count)] if _in_one(planner, effect) else []
+        first, *others = [*_planners(planner, effect, tried), None]
+        for other in filter(None, others):  # daemons: after Ctrl-C nobody waits for them
+            Thread(target=copy_context().run, args=(put, other), name="micro-agent sample", daemon=True).start()
+        tried += [] if first is None else [one(first)]
+    return _together([*tried, *(came.get() for _ in filter(None, others))], begun)
 
 
 async def aplanned(
@@ -64,10 +78,21 @@ async def aplanned(
         except LM_ERRORS as error:  # raised again, if no reply came beside it
             return error
 
-    started = perf_counter()
-    tried = [await one(planner, effect.count)] if _in_one(planner, effect) else []
-    tried += await asyncio.gather(*map(one, _planners(planner, effect, tried)))
-    return _together(tried, started)
+    begun = _Begun()
+    with spanned(_span_of(effect)):
+        tried = [await one(planner, effect.count)] if _in_one(planner, effect) else []
+        tried += await asyncio.gather(*map(one, _planners(planner, effect, tried)))
+    return _together(tried, begun)
+
+
+def _span_of(effect: Plan) -> str | None:
+    """The span of a request, for the servers that are asked; ``None`` where nobody watches."""
+    run = effect.run
+    if not observers():
+        return None
+    if effect.asks is not None:
+        return traceparent(run, "step", len(run.steps))
+    return traceparent(run, "call", len(run.calls) - bool(under_way(run)))
 
 
 def _in_one(planner: Planner, effect: Plan) -> bool:
@@ -84,7 +109,7 @@ def _planners(planner: Planner, effect: Plan, tried: Sequence[_Tried | Exception
     return [planner.another(number) if number else planner for number in range(there, effect.count)]
 
 
-def _together(came: Sequence[_Tried | Exception], started: float) -> Planned:
+def _together(came: Sequence[_Tried | Exception], begun: _Begun) -> Planned:
     """One answer. Replies that came at once took an equal part of the time, so that the times of a run add up."""
     faults = [one for one in came if isinstance(one, Exception) and not isinstance(one, LM_ERRORS)]
     if faults:
@@ -92,10 +117,10 @@ def _together(came: Sequence[_Tried | Exception], started: float) -> Planned:
     tried = [one for one in came if not isinstance(one, Exception)]
     for answer, retries in tried:
         if isinstance(answer, LMCall | Asked):
-            answer.retries, answer.latency_s = retries, perf_counter() - started
+            answer.retries, answer.latency_s, answer.at = retries, perf_counter() - begun.clock, begun.at
     calls = [call for answer, _ in tried if isinstance(answer, LMCall) for call in (answer, *answer.samples)]
     for call in calls:
-        call.latency_s = (perf_counter() - started) / len(calls)
+        call.latency_s, call.at = (perf_counter() - begun.clock) / len(calls), begun.at
     if calls:
         first, *first.samples = calls
         return first

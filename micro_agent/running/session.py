@@ -58,8 +58,8 @@ class Session:
     _time_is_up: float = inf
 
     def __post_init__(self) -> None:
-        self._effects, self.at_once = self.loop.effects(), AtOnce(self.run)
         self.approvals = Approvals(self.run, self.confirm, self.journal, self.approval_ttl_s)
+        self._effects, self.at_once = self.loop.effects(), AtOnce(self.run, self.approvals.noted)
         self._seen = len(self.run.calls), len(self.run.steps)
 
     @property

@@ -24,6 +24,7 @@ from micro_agent.run import Run
 from micro_agent.run.questions import decided
 from micro_agent.running.coaching import Coaching
 from micro_agent.running.digests import Digests
+from micro_agent.running.observers import caller
 from micro_agent.running.session import Confirmation, OnStep, Session
 from micro_agent.running.telling import tell
 from micro_agent.storage.journal import Journal
@@ -70,7 +71,7 @@ class Setup:
         run.sampling = {"samples": self.samples, "resamples": self.resamples}
         run.base_url, run.limits = getattr(traits_of(lm), "base_url", None), dict(vars(held))
         self.coaching.begin(run, self.system)
-        run.fallback_from = list(getattr(lm, "fallback_from", ()))
+        run.fallback_from, run.traceparent = list(getattr(lm, "fallback_from", ())), caller()
         if length is not None:
             run.context_length, run.reply_reserve = length, reserve_of(length, lm.kwargs.get("max_tokens"))
         journal = self.traces.start(run) if self.traces else None
@@ -114,8 +115,7 @@ class Setup:
         )  # fmt: skip
         if on_step is not None:
             session.on_step = told("on_step", on_step)
-        if emit is not None:
-            tell(session, emit)
+        tell(session, emit)
         return session
 
     @cached_property

@@ -34,6 +34,8 @@ class Pending:
     """The question asked last, until something happens that could not happen before its decision."""
     decision: Decision | None = None
     """The recorded decision about ``confirmation``."""
+    since: str | None = None
+    """When ``confirmation`` was asked for the first time, as far as that is known."""
     settled: int = 0
     """How many questions are behind the run."""
     ended: bool = False
@@ -56,10 +58,10 @@ class Pending:
         elif step.tool == EDITED:
             self.moved_on()
 
-    def asked(self, confirmation: dict[str, Any]) -> None:
+    def asked(self, confirmation: dict[str, Any], at: str | None) -> None:
         """A question is asked; asked again (after a pause, say), it keeps its decision."""
         if self.confirmation is None or self.confirmation["sha256"] != confirmation["sha256"]:
-            self.decision = None
+            self.decision, self.since = None, at
         self.confirmation = confirmation
 
     def decided(self, decision: Decision) -> None:
@@ -194,7 +196,7 @@ def _apply(folded: Folded, event: dict[str, Any]) -> None:
         case "tool_started":
             pending.tool_started(event["call"], event["call_id"], event["tool"])
         case "asked":
-            pending.asked(verified(event["confirmation"]))
+            pending.asked(verified(event["confirmation"]), str(event["t"]) if "t" in event else None)
         case "decided":
             pending.decided(decision_of(event["decision"], event["feedback"], event.get("args")))
         case "ended":

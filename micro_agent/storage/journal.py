@@ -108,6 +108,11 @@ class Journal:
         """Whether the end of the run is written down: it is resumed as it ended, and `finish` does the rest."""
         return self._pending.ended
 
+    @property
+    def asked_at(self) -> str | None:
+        """When the open question was asked for the first time, as `utc_now`."""
+        return self._pending.since
+
     def replied(self, call: LMCall) -> None:
         """A reply of the model is in."""
         self._write("reply", index=self._replies, call=call)
@@ -156,7 +161,7 @@ class Journal:
         """A person is asked; ``confirmation`` has the key ``sha256`` of what is shown."""
         self._write("asked", confirmation=confirmation)
         self._must_last = self._may_be_decided = True
-        self._pending.asked(confirmation)
+        self._pending.asked(confirmation, utc_now())
 
     def decided(self, decision: Choice, feedback: str | None = None, args: dict[str, Any] | None = None) -> None:
         """The open question is decided, and the run acts on it next."""

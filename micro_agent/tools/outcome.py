@@ -27,7 +27,8 @@ class Outcome:
     """What came of a tool: what the model sees, whether it worked, the error code if not, and how long it took.
 
     ``latency_s`` is ``None`` where no tool ran, or where its end is not known; ``result`` where the observation is all;
-    ``usage`` where the tool asked no agent.
+    ``usage`` where the tool asked no agent. Who ran it may note when it began (``at``), which ``programs`` it ran in a
+    sandbox, and the word of a person on it (``approval``).
     """
 
     observation: Any
@@ -36,6 +37,9 @@ class Outcome:
     latency_s: float | None
     result: Any = None
     usage: "Usage | None" = None
+    at: str | None = None
+    programs: list[dict[str, Any]] | None = None
+    approval: dict[str, Any] | None = None
 
 
 class Seen(NamedTuple):

@@ -26,20 +26,20 @@ def test_without_a_file_every_check_counts_the_same() -> None:
 
 def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
     rubric = load_rubric(written(tmp_path, "version: 1\nweights: {number: 2, tools: 0, key: }\npass_score: 0.75\n"))
-    assert rubric.weights == {"contains": 1, "number": 2, "regex": 1, "key": 1, "tools": 0, "args": 1, "observed": 1}
+    assert rubric.weights == dict.fromkeys(SCORERS, 1) | {"number": 2, "tools": 0}
     assert rubric.pass_score == 0.75
     assert load_rubric(written(tmp_path, "weights:\n")) == Rubric()
 
 
 FAULTS = {
     "weights: {numbr: 2}": "weights: 'numbr' is not a check; did you mean number?",
-    "weights: {xyz: 2}": "weights: 'xyz' is not a check; there are contains, number, regex, key, tools, args, observed",
+    "weights: {xyz: 2}": f"weights: 'xyz' is not a check; there are {', '.join(SCORERS)}",
     "weights: {number: -1}": "weights.number: must be a number from 0 on, not '-1'",
     "weights: {number: .nan}": "weights.number: must be a number from 0 on, not '.nan'",
     "weights: {number: nan}": "weights.number: must be a number from 0 on, not 'nan'",
     "weights: {number: inf, key: x}": "weights.number: must be a number from 0 on, not 'inf'; weights.key: must be",
     "weights: {number: [1]}": "weights.number: must be a number from 0 on, not",
-    "weights: {contains: 0, number: 0, regex: 0, key: 0, tools: 0, args: 0, observed: 0}": "weights: all of them are 0",
+    f"weights: {dict.fromkeys(SCORERS, 0)}": "weights: all of them are 0",
     "weights: [number]": "weights: must be checks with their weights, such as {contains: 1, number: 2}",
     "pass_score: 0": "pass_score: must be a number above 0, at most 1, not '0'",
     "pass_score: 1.1": "pass_score: must be a number above 0, at most 1, not '1.1'",

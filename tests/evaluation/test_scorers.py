@@ -307,7 +307,8 @@ ALL = task(
     expect_contains=["a", "“ﬀ”"], expect_number={"value": 0.1, "tolerance": 0.2}, expect_regex="(a|b)*c",
     expect_key=["a.b", "result"], expect_tools=["t"],
     expect_args={"t": [{"a": [1, "x", None], "b": True}, {"b": [["x", 1], {"a": 0.5}]}]},
-    expect_observed=["calculator", "now", "t"],
+    expect_observed=["calculator", "now", "t"], repository={"files": {"a": ""}}, expect_hidden={"t": ""},
+    expect_changed=[], expect_gates=True,
 )  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -18,6 +18,7 @@ from micro_agent.coding.sandbox.closed import Inside, is_laid, outside, policies
 from micro_agent.coding.sandbox.contract import BY_SIGNAL, USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, folder_in, held
 from micro_agent.coding.sandbox.launcher import children_of, usage_of
+from micro_agent.coding.sandbox.noting import noted
 from micro_agent.coding.sandbox.seccomp import program
 from micro_agent.coding.sandbox.stages import environment, folder_of, path_outside, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
@@ -82,6 +83,7 @@ class Bwrap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "inside", Inside(self.root))
 
+    @noted
     def run(
         self, pipeline: Sequence[Stage], profile: Profile, *, cwd: str = ".", env: Mapping[str, str] | None = None,
         stdin: bytes = b"", bounds: Bounds = USUAL,

@@ -19,6 +19,7 @@ from typing import Any
 from micro_agent.coding.sandbox import launcher
 from micro_agent.coding.sandbox.contract import BY_SIGNAL, USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
+from micro_agent.coding.sandbox.noting import noted
 from micro_agent.coding.sandbox.stages import beside_others, environment, folder_of, supervised
 from micro_agent.coding.sandbox.watching import Started, watch
 
@@ -39,6 +40,7 @@ class Clone:
     kind: Kind = "clone"
     enforces: bool = False
 
+    @noted
     def run(
         self, pipeline: Sequence[Stage], profile: Profile, *, cwd: str = ".", env: Mapping[str, str] | None = None,
         stdin: bytes = b"", bounds: Bounds = USUAL,

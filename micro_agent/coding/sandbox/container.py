@@ -18,6 +18,7 @@ from micro_agent.coding.sandbox.clone import launched
 from micro_agent.coding.sandbox.closed import Inside, is_laid, outside, policies
 from micro_agent.coding.sandbox.contract import USUAL, Bounds, Kind, Profile, Ran, SandboxUnavailable, Stage
 from micro_agent.coding.sandbox.holding import copied, held, new_folder
+from micro_agent.coding.sandbox.noting import noted
 from micro_agent.coding.sandbox.stages import beside_others, environment, folder_of, path_outside, supervised
 
 IMAGE = "micro-agent-sandbox"
@@ -77,6 +78,7 @@ class Container:
     def __post_init__(self) -> None:
         object.__setattr__(self, "inside", Inside(self.root))
 
+    @noted
     def run(
         self, pipeline: Sequence[Stage], profile: Profile, *, cwd: str = ".", env: Mapping[str, str] | None = None,
         stdin: bytes = b"", bounds: Bounds = USUAL,

@@ -14,8 +14,8 @@ from micro_agent.evaluation.task import Task
 from micro_agent.files.jsonl import read_lines
 
 FIELDS = tuple(Task.model_fields)
-_LISTS = frozenset({"tags", "expect_contains", "expect_key", "expect_tools", "expect_observed"})
-_OBJECTS = frozenset({"expect_number", "expect_args"})
+_LISTS = frozenset({"tags", "expect_contains", "expect_key", "expect_tools", "expect_observed", "expect_changed"})
+_OBJECTS = frozenset({"expect_number", "expect_args", "expect_hidden", "repository", "plan"})
 _AS_IT_STANDS = frozenset({"question", "expect_regex", "note"})
 _KEYS = ("version", "tasks")
 _VERSION = "1"

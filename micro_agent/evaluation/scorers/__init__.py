@@ -9,7 +9,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from micro_agent.evaluation.result import Check, Rubric
-from micro_agent.evaluation.scorers import args, contains, key, number, observed, regex, tools
+from micro_agent.evaluation.scorers import (
+    args,
+    changed,
+    contains,
+    gates,
+    hidden,
+    key,
+    number,
+    observed,
+    regex,
+    tools,
+)
 from micro_agent.evaluation.task import Task
 from micro_agent.run import Run
 
@@ -24,6 +35,9 @@ SCORERS: dict[str, Scorer] = {
     "tools": tools.check,
     "args": args.check,
     "observed": observed.check,
+    "hidden": hidden.check,
+    "changed": changed.check,
+    "gates": gates.check,
 }
 """By the name of the check, in the order in which they are shown."""
 
