@@ -31,7 +31,7 @@ TOOLS: dict[str, Args] = {
     "edit_file": schema("path", "target", "replacement"),
     "run_tests": schema("test_cmd"),
 }
-TAGGED = schema("path", edits={"type": "array", "items": schema("start", "end", "text")})
+TAGGED = schema("path", "start_tag", "end_tag", "replacement")
 NUMBERED = schema("path", "new_text", start_line={"type": "integer"}, end_line={"type": "integer"})
 DIFF = schema("intent", "unified_diff")
 PROPOSE = schema("intent", "file_path", "original_content", "new_content")
@@ -84,12 +84,12 @@ def said(reply: Reply) -> tuple[str, Args] | str:
 def test_edits_by_tags_use_those_that_were_read_and_read_again_after_a_change():
     tools = without("edit_file", edit_lines=TAGGED)
     read: Turn = (*READ[:2], {"path": "a.py", "lines": ["1:a3|one = 1", "2:b4|two = 1"]})
-    first = {"path": "a.py", "edits": [{"start": "1:a3", "end": "1:a3", "text": "one = 2"}]}
+    first = {"path": "a.py", "start_tag": "1:a3", "end_tag": "1:a3", "replacement": "one = 2"}
     assert says(request(FOUND, read, tools=tools)) == ("edit_lines", first)
     changed = [FOUND, read, ("edit_lines", first, {"ok": True})]
     assert says(request(*changed, tools=tools)) == READ[:2]
     read = (*READ[:2], {"path": "a.py", "lines": ["1:c5|one = 2", "2:b4|two = 1"]})
-    second = {"path": "a.py", "edits": [{"start": "2:b4", "end": "2:b4", "text": "two = 2"}]}
+    second = {"path": "a.py", "start_tag": "2:b4", "end_tag": "2:b4", "replacement": "two = 2"}
     assert says(request(*changed, read, tools=tools)) == ("edit_lines", second)
     changed += [read, ("edit_lines", second, {"ok": True})]
     assert says(request(*changed, tools=tools)) == (RAN, {})
@@ -252,7 +252,8 @@ NOWHERE: list[tuple[str, Received, Any]] = [
         for fault in ("call_in_prose", "unknown_tool", "unknown_argument", "wander", "finish", "same_again")
     ),
     *((fault, request(FOUND, tools={"now": schema()}), PLAN.answer) for fault in ("wrong_path", "bad_range")),
-    *((fault, request(FOUND, READ, tools={"say": schema("text")}), PLAN.answer) for fault in ("not_found", "bad_diff")),
+    ("not_found", request(FOUND, READ, tools={"say": schema("text")}), PLAN.answer),
+    *((fault, request(FOUND, READ), ("edit_file", ONE.model_dump())) for fault in ("bad_diff", "bad_tag")),
     ("wrong_path", request(tools=TOOLS), FOUND[:2]),
     ("wrong_edit", request(FOUND, READ), ("edit_file", ONE.model_dump())),
     ("ambiguous", request(FOUND, (*READ[:2], {"path": "a.py"})), ("edit_file", ONE.model_dump())),
@@ -264,6 +265,24 @@ NOWHERE: list[tuple[str, Received, Any]] = [
 @each(["fault", "received", "reply"], NOWHERE)
 def test_a_fault_that_cannot_happen_here_does_not(fault: str, received: Received, reply: Any):
     assert says(received, faults=1, only=[fault]) == reply
+
+
+def test_tests_are_run_before_there_is_a_change_to_test():
+    assert says(request(FOUND, READ), faults=1, only=["test_first"]) == (RAN, {})
+
+
+def test_diffs_and_tags_are_wrong_in_several_ways():
+    diffs, tags = set[str](), set[str]()
+    read: Turn = (*READ[:2], {"path": "a.py", "lines": ["1:a3|one = 1"]})
+    for seed in range(12):
+        tools = without("edit_file", propose=DIFF)
+        _, args = says(request(FOUND, READ, tools=tools), faults=1, only=["bad_diff"], seed=seed)
+        diffs.add(args["unified_diff"])  # pyright: ignore[reportArgumentType, reportCallIssue]
+        tools = without("edit_file", edit_lines=TAGGED)
+        _, args = says(request(FOUND, read, tools=tools), faults=1, only=["bad_tag"], seed=seed)
+        tags.add(args["start_tag"])  # pyright: ignore[reportArgumentType, reportCallIssue]
+    assert len(diffs) == 3
+    assert tags == {"2:a3", "1:00"}
 
 
 def test_a_text_without_a_word_is_not_told_from_memory_and_no_patch_is_named_without_a_tool():

@@ -74,7 +74,7 @@ def _with(at: Situation, name: str) -> Call | None:
     if name in at.known.changers:
         edits = edits_due(at)
         return change(at, at.known.changers[name], edits[0]) if edits else None
-    if category == "search" and plan.search:
+    if name in hands.finders(at.talk.tools) and category == "search" and plan.search:
         return _search(at)
     if category == "read" and plan.read:
         return _reading(at, (at.known.unread or plan.read)[0])
@@ -121,11 +121,10 @@ def verifying(at: Situation) -> Call | None:
     return None
 
 
-def _search(at: Situation) -> Call | None:
-    for name in hands.finders(at.talk.tools):
-        sought = "pattern" in hands.parameters(at.talk.tools, name)
-        return Call(name, {"pattern": at.known.plan.search} if sought else {})
-    return None
+def _search(at: Situation) -> Call:
+    name = hands.finders(at.talk.tools)[0]
+    sought = "pattern" in hands.parameters(at.talk.tools, name)
+    return Call(name, {"pattern": at.known.plan.search} if sought else {})
 
 
 def _reading(at: Situation, path: str) -> Call | None:

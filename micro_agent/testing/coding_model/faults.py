@@ -87,10 +87,8 @@ def _unknown_argument(fail: Failing) -> Reply | None:
 
 
 def _wrong_path(fail: Failing) -> Reply | None:
-    if not isinstance(fail.due, Call):
-        return None
-    key = hands.roles_of(fail.due.args).get("path")
-    if key is None:
+    key = hands.roles_of(fail.due.args).get("path") if isinstance(fail.due, Call) else None
+    if key is None or not isinstance(fail.due, Call):
         return None
     path = PurePosixPath(str(fail.due.args[key]))
     form = fail.rng.choice([form for form in tables()["lost_paths"] if form != "{name}" or path.name != str(path)])
@@ -152,20 +150,40 @@ def _wrong_edit(fail: Failing) -> Reply | None:
     return _changed(fail, changed)
 
 
+def _with_hand(fail: Failing, kind: hands.Kind) -> tuple[hands.Changer, Call] | None:
+    """The tool in hand and the call that is due, if it is an edit with this kind of tool."""
+    hand = fail.at.hand
+    if hand is None or hand.kind != kind or not isinstance(fail.due, Call) or fail.due.name != hand.name:
+        return None
+    return hand, fail.due
+
+
 def _bad_diff(fail: Failing) -> Reply | None:
     """A diff of which no place in the file can be known: the unchanged lines are made up, or left out for dots."""
-    hand = fail.at.hand
-    if hand is None or hand.kind != "diff" or not isinstance(fail.due, Call) or fail.due.name != hand.name:
+    if (found := _with_hand(fail, "diff")) is None:
         return None
+    hand, due = found
     key = hand.roles["diff"]
-    lines = str(fail.due.args[key]).split("\n")
+    lines = str(due.args[key]).split("\n")
     way = fail.rng.choice(["no hunks", "dots", "made up"])
     if way == "no hunks":
         lines = [line for line in lines if not line.startswith(("@@", "---", "+++"))]
     else:
         old = "..." if way == "dots" else " the line before"
         lines = [old if line[:1] in (" ", "-") and not line.startswith("---") else line for line in lines]
-    return _made(fail, Call(hand.name, {**fail.due.args, key: "\n".join(lines)}))
+    return _made(fail, Call(hand.name, {**due.args, key: "\n".join(lines)}))
+
+
+def _bad_tag(fail: Failing) -> Reply | None:
+    """Lines are named by a tag that none of them has."""
+    found = _with_hand(fail, "tagged")
+    if found is None or found[0].numbers:
+        return None
+    hand, due = found
+    key = hand.roles["first"]
+    number, _, tag = str(due.args[key]).partition(":")
+    lost = f"{int(number) + 1}:{tag}" if fail.rng.random() < 0.5 else f"{number}:{'ff' if tag == '00' else '00'}"
+    return _made(fail, Call(hand.name, {**due.args, key: lost}))
 
 
 def _wrong_patch(fail: Failing) -> Reply | None:
@@ -209,6 +227,7 @@ FAULTS: dict[str, Fault] = {
     "ambiguous": _ambiguous,
     "wrong_edit": _wrong_edit,
     "bad_diff": _bad_diff,
+    "bad_tag": _bad_tag,
     "wrong_patch": _wrong_patch,
     "test_first": _test_first,
     "same_again": _same_again,

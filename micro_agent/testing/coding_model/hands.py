@@ -1,11 +1,11 @@
 """The tools that are there, by what they take: a call for each thing to do, and what a call of a change meant."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import yaml
 
@@ -27,13 +27,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Changer:
-    """A tool that changes files: ``roles`` says which of its arguments is which; ``list`` holds them, if they nest."""
+    """A tool that changes files: ``roles`` says which of its arguments is which. ``numbers``: lines have no tags."""
 
     name: str
     kind: Kind
     roles: Mapping[str, str]
-    outer: Mapping[str, str]
-    list: str | None = None
     numbers: bool = False
 
 
@@ -62,7 +60,7 @@ def finders(tools: Schemas) -> list[str]:
 
 def applier(tools: Schemas) -> str | None:
     """The tool that applies what was proposed."""
-    return next((name for name in tools if name.startswith("apply") and "patch_id" in parameters(tools, name)), None)
+    return next(iter(of_category(tools, "apply")), None)
 
 
 def changers(tools: Schemas) -> list[Changer]:
@@ -71,19 +69,15 @@ def changers(tools: Schemas) -> list[Changer]:
 
 
 def _changer(name: str, given: Mapping[str, Any]) -> Changer | None:
-    for key, schema in given.items():
-        items = schema.get("items") if schema.get("type") == "array" else None
-        if isinstance(items, dict) and (inner := _changer(name, cast("dict[str, Any]", items).get("properties", {}))):
-            return Changer(name, inner.kind, inner.roles, roles_of(given), key, inner.numbers)
     roles = roles_of(given)
     if "diff" in roles:
-        return Changer(name, "diff", roles, roles)
+        return Changer(name, "diff", roles)
     if "new" not in roles:
         return None
     if "old" in roles and "path" in roles:
-        return Changer(name, "replace", roles, roles)
+        return Changer(name, "replace", roles)
     if "first" in roles:
-        return Changer(name, "tagged", roles, roles, numbers=given[roles["first"]].get("type") == "integer")
+        return Changer(name, "tagged", roles, numbers=given[roles["first"]].get("type") == "integer")
     return None
 
 
@@ -110,23 +104,14 @@ def changing(changer: Changer, edit: Edit, page: Page) -> Call | None:
             return None
         first, last = (page.number(at) if changer.numbers else page.tag(at) for at in (place.first, place.last))
         values |= {"first": first, "last": last, "new": place.new}
-    inner = {key: values[role] for role, key in changer.roles.items() if role in values}
-    if changer.list is None:
-        return Call(changer.name, inner)
-    outer = {key: values[role] for role, key in changer.outer.items() if role in values}
-    return Call(changer.name, {**outer, changer.list: [inner]})
+    return Call(changer.name, {key: values[role] for role, key in changer.roles.items() if role in values})
 
 
 def meant(changer: Changer, args: Mapping[str, Any], pages: Mapping[str, Page]) -> tuple[str, str, str]:
     """The path of a change that was asked for, the text before, and the text after, as far as they show."""
-    inner: Mapping[str, Any] = args
-    if changer.list is not None:
-        rows = cast("Sequence[Any]", args.get(changer.list) or [{}])
-        inner = cast("Mapping[str, Any]", rows[0]) if isinstance(rows[0], Mapping) else {}
 
     def value(role: str) -> str:
-        key = changer.roles.get(role, "")
-        return str(inner.get(key) or args.get(changer.outer.get(role, ""), "") or "")
+        return str(args.get(changer.roles.get(role, "")) or "")
 
     if changer.kind == "diff":
         return _of_diff(value("diff"))
