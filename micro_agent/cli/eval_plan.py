@@ -91,7 +91,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
         seed=seed, rubric=rubric_for(asked.tasks, asked.rubrics), settings={
             "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
-            "mode": asked.mode, "max_steps": asked.max_steps or (MAX_STEPS if codes else 6),
+            "mode": asked.mode, "max_steps": asked.max_steps if asked.max_steps is not None else MAX_STEPS if codes else 6,
             "max_time": asked.timeout, "sampling": dict(lm.kwargs),
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
             "llm_timeout": found.llm_timeout, "version": __version__,
