@@ -14,12 +14,13 @@ VENV := .venv$(if $(filter-out file,$(origin PYTHON)),-$(VERSION))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements-dev.txt
-EXTRAS := chat coding dev report server tiny  # all but train
+EXTRAS := chat coding dev otel report server tiny  # all but train
 TORTURE := .venv-torture
 TORTURE_LOCK := requirements-torture.txt
 TRAIN := .venv-train
 LOCK_TOOLS := .venv-lock
-PIP := python -m pip install --quiet --disable-pip-version-check
+# Python compiles what is imported: a tenth of it all.
+PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
 # The lock has all of them: nothing is resolved, or pip 23 takes a newer `coverage[toml]` than the pinned `coverage`.
 LOCKED := --no-deps --require-hashes -r
 

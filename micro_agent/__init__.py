@@ -15,23 +15,31 @@ if TYPE_CHECKING:
     from micro_agent.coding.gates import get_gate_status
     from micro_agent.coding_agent import coding_agent
     from micro_agent.models import configure_lm
+    from micro_agent.plans import Plan, PlanState, PlanTask, run_plan
     from micro_agent.rules.limits import Limits
     from micro_agent.run import Run, Step
     from micro_agent.tools import Tool, tool
 
-__all__ = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "get_gate_status", "tool"]
+__all__ = [
+    "Limits", "MicroAgent", "Plan", "PlanState", "PlanTask", "Run", "Step", "Tool", "coding_agent", "configure_lm",
+    "get_gate_status", "run_plan", "tool",
+]  # fmt: skip
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Limits": "micro_agent.rules.limits",
     "MicroAgent": "micro_agent.agent",
+    "Plan": "micro_agent.plans",
+    "PlanState": "micro_agent.plans",
+    "PlanTask": "micro_agent.plans",
     "Run": "micro_agent.run",
     "Step": "micro_agent.run",
     "Tool": "micro_agent.tools",
     "coding_agent": "micro_agent.coding_agent",
     "configure_lm": "micro_agent.models",
     "get_gate_status": "micro_agent.coding.gates",
+    "run_plan": "micro_agent.plans",
     "tool": "micro_agent.tools",
 }
 

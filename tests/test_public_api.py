@@ -7,11 +7,14 @@ import pytest
 
 import micro_agent
 
-PUBLIC = ["Limits", "MicroAgent", "Run", "Step", "Tool", "coding_agent", "configure_lm", "get_gate_status", "tool"]
+PUBLIC = [
+    "Limits", "MicroAgent", "Plan", "PlanState", "PlanTask", "Run", "Step", "Tool", "coding_agent", "configure_lm",
+    "get_gate_status", "run_plan", "tool",
+]  # fmt: skip
 
 LIGHT = [
     "micro_agent", "micro_agent.cli", "micro_agent.decoding", "micro_agent.evaluation", "micro_agent.storage.journal",
-    "micro_agent.rules", "micro_agent.run", "micro_agent.tools", "micro_agent.traces",
+    "micro_agent.plans", "micro_agent.rules", "micro_agent.run", "micro_agent.tools", "micro_agent.traces",
 ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ from micro_agent.cli.options import (
     tools_of,
 )
 from micro_agent.cli.repository import Repo, Repository, SandboxKind, Toolset, repository_of
+from micro_agent.cli.spans import Phoenix
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
@@ -96,12 +97,14 @@ class AgentOptions:
     demos: Demos = None
     fallback: Fallback = None
     approve: Confirmations = None
+    phoenix: Phoenix = None
     traces_dir: TracesDir = None
 
     def made(self, *, signature: str | None = None, after: "Callable[[TraceStore], Run] | None" = None) -> Made:
         """The agent. Raises what `MicroAgent`, its model and its tools raise when they cannot be made.
 
-        ``after`` finds the run that is gone on from: where it was coached, so is what follows it.
+        ``after`` finds the run that is gone on from: where it was coached, so is what follows it, yet without gates:
+        what is said in a conversation is mostly no task.
         """
         self._limits()  # a wrong one is told before anything is asked for
         repository = repository_of(self.toolset, self.repo, self.sandbox)
@@ -123,7 +126,8 @@ class AgentOptions:
         agent = MicroAgent(
             tools=offered, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), rules=rules_of(found),
             limits=self._limits(before), traces=store, settings=found, confirm=confirm, signature=signature,
-            system=self.system or (repository and repository.system(offered)), **as_coached(coach, self.demos),
+            system=self.system or (before.system if before and coach else repository and repository.system(offered)),
+            **as_coached(coach, self.demos, gates="off"),
         )  # fmt: skip
         own = [TINY_TOOLS] if found.tools_modules == (TINY_TOOLS,) else None
         return Made(agent, store, offered, lm, self._again(repository, own), before)

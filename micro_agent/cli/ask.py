@@ -11,6 +11,7 @@ from micro_agent.cli.image import WITH_IMAGES, read_image
 from micro_agent.cli.messages import is_terminal
 from micro_agent.cli.options import Json, option
 from micro_agent.cli.question import question_of
+from micro_agent.cli.spans import seen
 from micro_agent.cli.waiting import sign_of_life
 
 ENVIRONMENT = (
@@ -44,6 +45,7 @@ def ask(
     # A question on the command line goes before one in the environment.
     source = context.get_parameter_source("question")
     asked = question_of(text, None if text is not None and source and source.name == "ENVIRONMENT" else question)
+    context.with_resource(seen(options.phoenix))
     context.with_resource(sign_of_life(wanted=not as_json))
     images = [read_image(path) for path in image or ()]
     made = options.made(signature=WITH_IMAGES if images else None)

@@ -12,6 +12,7 @@ import typer
 from micro_agent.cli.agent_options import AgentOptions, Made, taking
 from micro_agent.cli.messages import is_terminal, print_text, say
 from micro_agent.cli.options import option
+from micro_agent.cli.spans import seen
 from micro_agent.cli.waiting import sign_of_life
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def chat(
     from micro_agent.cli.chat_turns import Chat
 
     terminal = is_terminal(sys.stdin) and is_terminal(sys.stderr)
-    Talk(made, Chat(made.agent, made.store, made.after), terminal).run()
+    with seen(options.phoenix):
+        Talk(made, Chat(made.agent, made.store, made.after), terminal).run()
 
 
 def _resumed(store: "TraceStore", named: str | None) -> "Run":

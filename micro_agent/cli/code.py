@@ -12,6 +12,7 @@ from micro_agent.cli.code_options import CodeOptions
 from micro_agent.cli.messages import is_terminal
 from micro_agent.cli.options import Json, option
 from micro_agent.cli.question import question_of
+from micro_agent.cli.spans import seen
 from micro_agent.cli.waiting import sign_of_life
 
 ENVIRONMENT = (
@@ -31,6 +32,9 @@ def code(
     plan: Annotated[
         Path | None, option("--plan", metavar="FILE", env="MICRO_AGENT_PLAN", help="Do the tasks of a plan.")
     ] = None,
+    state: Annotated[
+        Path | None, option("--state", metavar="FILE", env="MICRO_AGENT_STATE", help="Of a plan: where its state lies.")
+    ] = None,
     retry: Annotated[bool, option("--retry", env="MICRO_AGENT_RETRY", help="Of a plan: do again what failed.")] = False,
     options: CodeOptions,
     as_json: Json = False,
@@ -44,8 +48,9 @@ def code(
         plan, given = Path(given[1]), []
     if len(given) + (plan is not None) > 1:
         raise ConfigurationError("there is more than one task: put one into quotes, or give a plan alone")
+    context.with_resource(seen(options.phoenix))
     if plan is not None:
-        code_plan.run_plan(plan, options.coached, as_json=as_json, retry=retry)
+        code_plan.run_plan(plan, options.coached, state=state, as_json=as_json, retry=retry)
     text = next(iter(given), None)
     if text is None and is_terminal(sys.stdin) and is_terminal(sys.stderr):
         _chat(options)

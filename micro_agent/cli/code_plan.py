@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from micro_agent.cancel import Cancel
-from micro_agent.cli.asking import say_question
 from micro_agent.cli.messages import is_terminal, print_json, print_text, say
 from micro_agent.cli.options import Again
 from micro_agent.cli.stopping import stopping
@@ -18,25 +16,11 @@ from micro_agent.cli.stopping import stopping
 if TYPE_CHECKING:
     from micro_agent.cli.agent_options import Made
     from micro_agent.plans import PlanState
-    from micro_agent.traces import TraceStore
+    from micro_agent.run import Run
 
 CODES = {"completed": 0, "failed": 1, "stopped": 3, "paused": 4}
 """The exit code for a plan that stands so."""
 _ANSWER = 100
-
-
-class LeftInTheMidst(SystemExit):
-    """An effect was broken off, as a kill does it. Nothing between here and there takes it for a failure."""
-
-
-class Leaving(Cancel):
-    """Ctrl-C and SIGTERM leave the run under way as it stands, to be resumed: a plan goes on with it, not anew."""
-
-    def interrupt(self, *_: object) -> None:
-        """Break into the effect under way, never into the bookkeeping. What a kill leaves is left by this."""
-        self.suspend()
-        if self.performing:
-            raise LeftInTheMidst
 
 
 def run_plan(
@@ -54,28 +38,29 @@ def run_plan(
     Raises:
         ConfigurationError: The plan cannot be read, or its state is of another.
     """
+    from micro_agent.cli.outcome import print_step
     from micro_agent.plans import Plan, PlanState, state_path
     from micro_agent.plans import run_plan as run
+    from micro_agent.plans.leaving import Leaving, LeftInTheMidst
 
     plan = Plan.load(path)
     made = make()
     kept, leaving = state or state_path(plan, made.store), Leaving()
     show = print_json if as_json else _say
-    on_step = None
-    if is_terminal(sys.stderr) and not as_json:
-        from micro_agent.cli.outcome import print_step as on_step
+    on_step = print_step if is_terminal(sys.stderr) and not as_json else None
     with stopping(leaving.interrupt) as got:
         try:
             found = run(plan, made.agent, state=kept, on_event=show, on_step=on_step, cancel=leaving, retry=retry)
         except LeftInTheMidst:
             found = PlanState.load(kept)
+    waiting = next((task for task, status in found.task_status.items() if status == "paused"), None)
     if as_json:
-        standing = {"event": "plan", "status": found.status, "task_status": found.task_status, "state": str(kept)}
-        print_json(standing)
+        told = {"event": "plan", "status": found.status, "task_status": found.task_status, "state": str(kept)}
+        print_json({**told, "waiting": waiting and found.results[waiting]["run_id"]})
     else:
         _print(found)
-    if found.status == "paused":
-        _say_waiting(found, made.store, made.again)
+    if waiting is not None:
+        _say_waiting(waiting, made.store.peek(found.results[waiting]["run_id"]), made.again)
     if found.status in ("paused", "running"):
         _say_how_to_go_on("Go on:  ", kept)
     else:
@@ -104,10 +89,10 @@ def _print(state: "PlanState") -> None:
         print_text(f"{task:{widest}}  {status:9}  {answer}".rstrip())
 
 
-def _say_waiting(state: "PlanState", store: "TraceStore", again: Again) -> None:
+def _say_waiting(task: str, run: "Run", again: Again) -> None:
     """Say what a run asks, and how it is decided."""
-    (task,) = (task for task, status in state.task_status.items() if status == "paused")
-    run = store.peek(state.results[task]["run_id"])
+    from micro_agent.cli.asking import say_question
+
     say(f"{task} is waiting for confirmation:")
     say_question(run.confirmation or {}, before="  ")
     where = f"{run.id}{again.where}"

@@ -25,6 +25,7 @@ from micro_agent.cli.options import (
     option,
     settings,
 )
+from micro_agent.cli.spans import Phoenix, seen
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Summary
@@ -98,6 +99,7 @@ def run(
         float | None,
         option(metavar="R", env="MICRO_AGENT_FAULTS", help="Run again with this share of replies damaged."),
     ] = None,
+    phoenix: Phoenix = None,
     traces_dir: Annotated[
         Path | None, option(metavar="DIR", env="MICRO_AGENT_TRACES_DIR", help="Where runs are written [FILE.traces].")
     ] = None,
@@ -129,6 +131,7 @@ def run(
         if out is not None:
             raise ConfigurationError("--resume continues its own file: leave out --out")
         plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
+    context.with_resource(seen(phoenix))
     eval_run.report(plans, bounds, found, traces_dir, as_json=as_json)
 
 

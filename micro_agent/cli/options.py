@@ -97,7 +97,7 @@ NoRequiredTools = Annotated[
 FinishBy = Annotated[
     Finish | None,
     option("--finish", metavar="HOW", env="MICRO_AGENT_FINISH", callback=_typed,
-           help="auto, call (the answer comes in one), ask (if prose is final) or text (take it)."),
+           help="auto, call, ask (if prose is final) or text."),
 ]  # fmt: skip
 System = Annotated[
     str | None, option(metavar="TEXT", env="MICRO_AGENT_SYSTEM", help="Task or persona for the system prompt.")

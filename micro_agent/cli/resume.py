@@ -27,6 +27,7 @@ from micro_agent.cli.options import (
 )
 from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 from micro_agent.cli.run_ids import open_run_of
+from micro_agent.cli.spans import Phoenix, seen
 from micro_agent.cli.waiting import sign_of_life
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def resume(
     no_required_tools: NoRequiredTools = False,
     max_tokens: MaxTokens = None,
     think: Think = None,
+    phoenix: Phoenix = None,
     traces_dir: TracesDir = None,
     as_json: Json = False,
 ) -> None:
@@ -71,6 +73,7 @@ def resume(
         return
     none = "no run waits to be resumed; micro-agent resume --list shows what is open"
     run = store.peek(open_run_of(store, run_id or "last", lambda run: not run.busy and run.question is not None, none))
+    context.with_resource(seen(phoenix))
     context.with_resource(sign_of_life(wanted=not as_json))
     offered = tools_of(found, repository, store, run.coach)
     _require(run, offered)

@@ -33,6 +33,7 @@ from micro_agent.cli.options import (
     tools_of,
 )
 from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
+from micro_agent.cli.spans import Phoenix, seen
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
@@ -85,6 +86,7 @@ def serve(
     use_tool_calls: UseToolCalls = None,
     demos: Demos = None,
     fallback: Fallback = None,
+    phoenix: Phoenix = None,
     traces_dir: TracesDir = None,
 ) -> None:
     """Serve the HTTP API until SIGINT or SIGTERM. A call that needs confirmation pauses its run."""
@@ -121,7 +123,8 @@ def serve(
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))
-    serve_until_told(create_app(pool=pool, store=store, settings=server, backend=backend), pool, server, say=say)
+    with seen(phoenix, called=False):
+        serve_until_told(create_app(pool=pool, store=store, settings=server, backend=backend), pool, server, say=say)
 
 
 def _need_extra() -> None:

@@ -9,6 +9,7 @@ from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import Json, TracesDir, option
 from micro_agent.cli.repository import Repo, runs_of
 from micro_agent.cli.run_ids import run_id_of
+from micro_agent.cli.spans import Phoenix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +95,30 @@ def diff(
     else:
         print_text("\n".join(found.lines()))
     raise typer.Exit(0 if found.same else 1)
+
+
+@app.command()
+def export(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID", show_default=False, help="Run IDs, their first digits, or last [all runs]."),
+    ] = None,
+    otlp: Annotated[
+        str | None, option("--otlp", metavar="URL", env="MICRO_AGENT_OTLP", help="A collector, as OTLP over HTTP.")
+    ] = None,
+    phoenix: Phoenix = None,
+    content: Annotated[
+        bool, option("--content", env="MICRO_AGENT_SPANS_CONTENT", help="Send questions, replies, results too.")
+    ] = False,
+    repo: Repo = None,
+    traces_dir: TracesDir = None,
+) -> None:
+    """Send runs on record, and open ones, as spans. Sent again, they have the same ids."""
+    from micro_agent.cli.spans import export_runs
+
+    store = runs_of(repo, traces_dir)
+    named = [run_id_of(store, one) for one in ids or ()] or [*dict.fromkeys([*store.open_ids(), *store.ids()])]
+    raise typer.Exit(0 if export_runs(store, named, otlp, phoenix, content=content) else 1)
 
 
 def _run(store: "TraceStore", named: str) -> "Run":

@@ -7,6 +7,8 @@ T = TypeVar("T")
 
 TEXT, LINES, ITEMS, TAIL, LINE = 3_000, 150, 100, 5_000, 500
 """Characters and lines of a text, items of a list, characters of the end of an output and of one line of a file."""
+FAILURES, SAID = 10, 400
+"""Failures of tests, and characters of what is said about each."""
 
 
 def cut_text(text: str, chars: int = TEXT, lines: int = LINES) -> tuple[str, bool]:

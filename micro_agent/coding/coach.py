@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from micro_agent.coding import EditFormat, PromptSize
+from micro_agent.coding import CHANGING, EditFormat, PromptSize
 from micro_agent.coding.coaching.blocking import blocking
 from micro_agent.coding.coaching.correcting import correcting
 from micro_agent.coding.coaching.state_line import state_line
@@ -105,8 +105,15 @@ def _rules(settings: CoachSettings) -> list[Rule]:
     green = settings.require_green
     rules = [blocking(green=green)] if settings.gates == "block" else []
     if settings.gates != "off":
-        most, interval = settings.max_no_progress, settings.warning_interval
-        rules.append(warning(most=most, interval=interval, green=green, missing=settings.gates == "warn"))
+        rules.append(
+            warning(
+                most=settings.max_no_progress,
+                interval=settings.warning_interval,
+                green=green,
+                missing=settings.gates == "warn",
+                changing=CHANGING[settings.edits],
+            )
+        )
     return rules + ([correcting(rounds=settings.corrections)] if settings.corrections else [])
 
 

@@ -89,18 +89,16 @@ def replace(place: Place, data: bytes) -> None:
         ToolError: ``STALE_FILE``: it has changed since.
         OSError: The system refuses; the file is as it was.
     """
+    assert place.was is not None
     name = f".micro-agent-{secrets.token_hex(8)}.tmp"
-    made = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=place.directory)
     try:
-        try:
-            _fill(made, data, place)
-        finally:
-            os.close(made)
-        if not _unchanged(place):
+        write_beside(place.directory, name, data, stat.S_IMODE(place.was.st_mode), place.was)
+        if not is_as_it_was(place.directory, place.name, place.was):
             raise stale(place.path)
         os.rename(name, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
     except BaseException:
-        os.unlink(name, dir_fd=place.directory)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=place.directory)
         raise
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.directory)
     try:
@@ -109,29 +107,29 @@ def replace(place: Place, data: bytes) -> None:
         os.close(folder)
 
 
-def _fill(made: int, data: bytes, place: Place) -> None:
-    assert place.was is not None
-    left = memoryview(data)
-    while left:
-        left = left[os.write(made, left) :]
-    if (place.was.st_uid, place.was.st_gid) != (os.geteuid(), os.getegid()):
-        with suppress(PermissionError):  # whoever may write in a folder may not give files away
-            os.fchown(made, place.was.st_uid, place.was.st_gid)
-    os.fchmod(made, stat.S_IMODE(place.was.st_mode))
-    os.fsync(made)
+def write_beside(directory: int, name: str, data: bytes, mode: int, was: os.stat_result | None) -> None:
+    """Write a new file with the mode and the owner of the one whose place it is to take, if there is one."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    made = os.open(name, flags, mode if was is None else 0o600, dir_fd=directory)
+    with open(made, "wb", buffering=0) as file:
+        left = memoryview(data)
+        while left:
+            left = left[file.write(left) :]
+        if was is not None:
+            with suppress(PermissionError):  # only the superuser gives files away
+                os.fchown(made, was.st_uid, was.st_gid)
+            os.fchmod(made, mode)
+        os.fsync(made)
 
 
-def _unchanged(place: Place) -> bool:
-    """Whether what has the name is the file that was found there, as it was then."""
-    assert place.was is not None
+def is_as_it_was(directory: int, name: str, was: os.stat_result | None) -> bool:
+    """Whether what has the name is the file that was found there, as it was then; or nothing, where nothing was."""
     try:
-        now = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
+        now = os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
-        return False
-    return all(
-        getattr(now, key) == getattr(place.was, key)
-        for key in ("st_dev", "st_ino", "st_mode", "st_nlink", "st_size", "st_mtime_ns")
-    )
+        return was is None
+    kept = ("st_dev", "st_ino", "st_mode", "st_nlink", "st_size", "st_mtime_ns")
+    return was is not None and all(getattr(now, key) == getattr(was, key) for key in kept)
 
 
 def stale(path: str) -> ToolError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from micro_agent.coding.bounds import tail
 from micro_agent.coding.commands import Pipeline, Verdict, classify, program_of
+from micro_agent.coding.failures import condensed, shown_failures
 from micro_agent.coding.git import disarmed, filters_of
 from micro_agent.coding.reports import Counts, read_counts
 from micro_agent.coding.sandbox import Bounds, Profile, Ran, Stage
@@ -159,11 +160,13 @@ class _Runner:
     def run_tests(self, test_cmd: str = "pytest -q", timeout: float = 300) -> dict[str, Any]:
         printed = self._ran(test_cmd, timeout)
         # With something missing in the middle, the reports that are left may not be all.
-        counts = Counts() if printed.dropped else read_counts("\n".join(printed.texts()), test_cmd)
+        output = "\n".join(printed.texts())
+        counts = Counts() if printed.dropped else read_counts(output, test_cmd)
         # `pytest; true` exits with 0: what the report says counts as well.
         ok = printed.exit == 0 and not counts.failed
         found = {"ok": ok, "cmd": test_cmd, "exit": printed.exit, "passed": counts.passed, "failed": counts.failed}
-        return {**found, **printed.tails()}
+        failures = [] if ok else shown_failures(condensed(output, test_cmd, root=str(self._place.root)))
+        return {**found, **({"failures": failures} if failures else {}), **printed.tails()}
 
     def _ran(self, cmd: str, timeout: float) -> _Printed:
         verdict = self._judged(cmd)

@@ -16,6 +16,7 @@ from micro_agent.coding.opening import ErrorWithMore, reading
 from micro_agent.tools.error import ToolError
 
 _ANCHOR = re.compile(r"\s*([0-9]{1,9}):([0-9a-f]{2})(?:\|.*)?\s*", re.DOTALL)
+_NUMBER = re.compile(r"\s*([0-9]{1,9})")
 _TAGGED = re.compile(r"[0-9]+:[0-9a-f]{2}\|")
 _AROUND, _MOST_SHOWN, _CHARS = 3, 20, 200
 TOLD = (
@@ -90,7 +91,9 @@ def _number(path: str, lines: list[str], name: str, anchor: str) -> int:
     """The line that is named, which has to be the one that was read."""
     found = _ANCHOR.fullmatch(anchor)
     if found is None:
-        hint = reading(path, 1, len(lines), max(len(lines), 1))
+        begun = _NUMBER.match(anchor)
+        at = min(max(int(begun[1]), 1), max(len(lines), 1)) if begun else 1
+        hint = reading(path, at, at if begun else len(lines), max(len(lines), 1))
         message = (
             f"{name} {anchor!r:.80} is no number and tag as read_file shows them in front of a line, such as 12:a3"
         )

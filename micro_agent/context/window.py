@@ -126,7 +126,7 @@ class Window:
             if talk.steps[first].tool == CONTEXT_TRIMMED:
                 self._apply(talk, first, page)
             else:
-                self._show(talk, first, end)
+                self._show(talk, first, end, page)
             self._taken = self._taken[0], end
             self.tokens = page.render(self.question, self.views)
 
@@ -152,10 +152,10 @@ class Window:
         if believed and self.server is not None and schema > SCHEMA_PART * self.tokens and not self.views:
             self.server.schema_in_prompt = call.input_tokens >= self.tokens - schema
 
-    def _show(self, talk: Conversation, first: int, end: int) -> None:
+    def _show(self, talk: Conversation, first: int, end: int, page: "Page") -> None:
         views = [talk.view(step, end) for step in range(first, end)]
         results = [view for view in views if view.get("call") is not None and view["tool"] not in _NO_RESULTS]
-        share = self._share(results)
+        share = self._share(results, views, page)
         for index, view in enumerate(views, first):
             chars = None if share is None or view.get("call") is None else chars_for(view, share)
             if chars is not None:
@@ -163,7 +163,7 @@ class Window:
             self.views.append(cut(view, chars))
         self._turns += bool(results)
 
-    def _share(self, results: Sequence[View]) -> int | None:
+    def _share(self, results: Sequence[View], views: Sequence[View], page: "Page") -> int | None:
         """Tokens for each of a turn's results; ``None``: they are shown whole, in the place of older ones if need be.
 
         Those that are planned for after a trim share what it has left free. The one for which the next trim is made
@@ -172,13 +172,15 @@ class Window:
         if self._budget is None or not results:
             return None
         most = self._budget.most
+        bare = [{**view, "observation": ""} if view in results else view for view in views]
+        beside = page.measure("", bare) - page.measure("", ())
         if self._turns < self._planned:
             turn = max(0, most - self.tokens) // (self._planned - self._turns)
-            return max(LEAST_SHARE, (turn - TURN_TOKENS) // len(results))
+            return max(LEAST_SHARE, (turn - beside) // len(results))
         room = max(0, most - self._head)
         part = largest_part(self._planned)
         most = int(part * room) if self._planned else room
-        fits = sum(map(tokens_of, results)) + TURN_TOKENS <= most
+        fits = sum(map(tokens_of, results)) + beside <= most
         return None if fits else max(LEAST_SHARE, int(part * room) // len(results))
 
     def _apply(self, talk: Conversation, index: int, page: "Page") -> None:
@@ -239,8 +241,10 @@ def _shown(talk: Conversation, cutting: Cutting, end: int, told: Step) -> tuple[
     """The question and the views of the steps before ``end`` as ``cutting`` has them, and then the word about it."""
     left_out = lines_of(talk.question, talk.steps[: cutting.start], cutting.lines)
     question = "\n\n".join([talk.question_at(cutting.start), *left_out])
-    views: list[View] = [cut(talk.view(step, end), cutting.chars.get(step)) for step in range(cutting.start, end)]
-    shown = [*views, view_of(told, talk.calls)] if views else []
+    views = [cut(talk.view(step, end), cutting.chars.get(step)) for step in range(cutting.start, end)]
+    for view in [view for view in views if "state" in view][:-1]:
+        del view["state"]  # how the run stood then tells nothing any more
+    shown: list[View] = [*views, view_of(told, talk.calls)] if views else []
     return question, shown, talk.images_at(cutting.start)
 
 

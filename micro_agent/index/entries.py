@@ -7,9 +7,12 @@ that was changed by hand, has to be good enough for a cache.
 import json
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
+
+from pydantic_core import from_json
 
 from micro_agent.files.jsonl import parse
 from micro_agent.index.words import words_of
@@ -32,7 +35,7 @@ class Entry:
     Attributes:
         task: What was asked, on one line, without what was attached.
         key: The same for all runs of the same kind and task.
-        tools: Each call that worked, with the arguments that tell something.
+        tools: Of a good run each call that worked, with the arguments that tell something.
         patches: The ids of the patches that it applied.
         good: Whether it may be shown as an example, see `_is_good`.
     """
@@ -60,11 +63,17 @@ class Entry:
 def last_record(raw: bytes) -> dict[str, Any] | None:
     """The last whole line of a part of a trace that can be read."""
     for line in reversed(raw[: raw.rfind(b"\n") + 1].split(b"\n")):
-        try:
-            return parse(line)
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            return _fast(line) or parse(line)
     return None
+
+
+def _fast(line: bytes) -> dict[str, Any] | None:
+    """The object in a line, in a third of the time; it does not read all that `parse` does."""
+    try:
+        return _object(from_json(line)) or None
+    except ValueError:
+        return None
 
 
 def entry_of(run_id: str, record: Mapping[str, Any]) -> Entry:
@@ -73,15 +82,16 @@ def entry_of(run_id: str, record: Mapping[str, Any]) -> Entry:
     steps = [_object(step) for step in _list(record.get("steps"))]
     kind = _text(_object(record.get("coach")).get("kind"))
     task = _line(own_words(_text(record.get("question")) or ""))[:_TASK]
-    tools = tuple(_calls(steps))
+    good = bool(task) and record.get("id") == run_id and _is_good(record, steps)
+    tools = tuple(_calls(steps)) if good else ()
     return Entry(
         ts=_text(record.get("ts")), status=_text(record.get("status")), reason=_text(record.get("termination_reason")),
         kind=kind, model=_text(record.get("model")), follows=_text(record.get("follows")), steps=len(steps),
         lm_calls=_integer(usage.get("lm_calls")), tool_calls=_integer(usage.get("tool_calls")),
         input_tokens=_integer(usage.get("input_tokens")), output_tokens=_integer(usage.get("output_tokens")),
         cost_usd=_number(usage.get("cost_usd")), latency_s=_number(usage.get("latency_s")),
-        task=task, key=_key(kind, task), tools=tools, patches=tuple(_patches(steps)),
-        good=bool(task and tools) and record.get("id") == run_id and _is_good(record, steps),
+        task=task, key=_key(kind, task) if tools else "", tools=tools, patches=tuple(_patches(steps)) if tools else (),
+        good=bool(tools),
     )  # fmt: skip
 
 

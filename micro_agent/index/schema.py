@@ -18,7 +18,6 @@ CREATE TABLE runs (
     lm_calls INTEGER, tool_calls INTEGER, input_tokens INTEGER, output_tokens INTEGER, cost_usd REAL, latency_s REAL,
     task TEXT, key TEXT, tools TEXT, patches TEXT, good INTEGER NOT NULL, listed INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX newest ON runs (ts);
 CREATE INDEX good_of_task ON runs (key, ts) WHERE good;
 CREATE INDEX listed_of_task ON runs (key) WHERE listed;
 {_FTS5};

@@ -4,14 +4,14 @@ A word that is in many tasks says little about any of them, and ranking all that
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from micro_agent.index.words import words_of
 
-_COMMON = 1_000
+_COMMON = 500
 """A word that is in so many tasks does not choose among them, unless all are."""
-_RANKED = 3_000
-_MOST = 100
+_RANKED = 1_000
+_MOST = 50
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM tasks WHERE tasks MATCH ? LIMIT ?)"
 _FOUND = (
     "SELECT runs.run, runs.task, runs.tools, runs.patches, runs.size FROM tasks JOIN runs ON runs.id = tasks.rowid "
@@ -21,15 +21,15 @@ _BEST, _NEWEST = "tasks.rank", "tasks.rowid DESC"
 Row = tuple[str, str, str, str, int]
 
 
-def candidates(connection: sqlite3.Connection, task: str, kind: str | None) -> Iterator[Row]:
+def candidates(connection: sqlite3.Connection, task: str, kind: str | None) -> list[Row]:
     """The successes that share words with a task, the best first, and more of them than are shown."""
     counts = {word: connection.execute(_COUNT, (_quoted([word]), _COMMON)).fetchone()[0] for word in words_of(task)}
     known = {word: count for word, count in counts.items() if count}
     rare = _rare(known)
     if rare:
-        yield from _asked(connection, _quoted(rare, " OR "), kind, _BEST)
-    elif known:  # the newest that have all of these words
-        yield from _asked(connection, _quoted(list(known), " AND "), kind, _NEWEST)
+        return _asked(connection, _quoted(rare, " OR "), kind, _BEST)
+    # All are common: the newest tasks that have all of them.
+    return _asked(connection, _quoted(list(known), " AND "), kind, _NEWEST) if known else []
 
 
 def _rare(counts: dict[str, int]) -> list[str]:

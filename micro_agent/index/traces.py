@@ -10,8 +10,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple, fields
+from dataclasses import fields
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,22 +20,25 @@ from micro_agent.files.jsonl import open_file, private_folder
 from micro_agent.index.entries import Entry, entry_of, last_record
 from micro_agent.index.exemplars import Exemplar, related
 from micro_agent.index.schema import Connect, NoFullText, is_damage, opened, remove
-from micro_agent.index.searching import candidates
+from micro_agent.index.searching import Row, candidates
 from micro_agent.traces import TraceStore
 
 T = TypeVar("T")
 _NAME = re.compile(r"[0-9a-f]{32}\.jsonl")
-_BATCH = 100
+_BATCH = 250
 _LONGEST = 32 * 2**20
 """Bytes of a trace that are read at once: of a longer one the end."""
 _POLL_S, _REMOVAL_S = 0.02, 1.0
 _COLUMNS = tuple(field.name for field in fields(Entry))
+_FIELDS = attrgetter(*_COLUMNS)
 _INSERT = (
-    f"INSERT INTO runs (run, size, mtime, read, {', '.join(_COLUMNS)}) VALUES ({', '.join('?' * (4 + len(_COLUMNS)))}) "
+    f"INSERT INTO runs (run, size, mtime, read, {', '.join(_COLUMNS)}, listed) "
+    f"VALUES ({', '.join('?' * (5 + len(_COLUMNS)))}) "
     f"ON CONFLICT (run) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, read = excluded.read, "
     + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)
 )
 _LISTED = "SELECT id FROM runs WHERE run = ? AND listed"
+_LIST = "INSERT INTO tasks (rowid, task) VALUES (?, ?)"
 _log = logging.getLogger("micro_agent")
 
 
@@ -90,16 +94,17 @@ class TraceIndex:
         """
         if most < 1 or not self.path.exists():
             return []
-        found = self._safely(lambda: self._found(task, kind), _deadline(_REMOVAL_S), alone=False)
-        fit = (one for one, size in found or () if one.run_id not in without and self._size(one.run_id) == size)
-        return list(islice(related(task, filter(usable, fit)), most))
+        rows = self._safely(lambda: self._found(task, kind), _deadline(_REMOVAL_S), alone=False) or []
+        found = (
+            Exemplar(run, known, tuple(json.loads(tools)), tuple(json.loads(patches)))
+            for run, known, tools, patches, size in rows
+            if run not in without and self._size(run) == size
+        )
+        return list(islice(related(task, filter(usable, found)), most))
 
-    def _found(self, task: str, kind: str | None) -> list[tuple[Exemplar, int]]:
+    def _found(self, task: str, kind: str | None) -> list[Row]:
         with closing(opened(self.path, self._connect)) as connection:
-            return [
-                (Exemplar(run, known, tuple(json.loads(tools)), tuple(json.loads(patches))), size)
-                for run, known, tools, patches, size in candidates(connection, task, kind)
-            ]
+            return candidates(connection, task, kind)
 
     def _size(self, run_id: str) -> int | None:
         try:
@@ -136,8 +141,13 @@ class TraceIndex:
                 if entry is None:  # it grew, and not by a whole record
                     connection.execute("UPDATE runs SET size = ?, mtime = ? WHERE run = ?", (size, mtime, run))
                     continue
-                keys |= _listed_key(connection, run) | ({entry.key} if entry.good else set())
-                connection.execute(_INSERT, (run, size, mtime, whole, *_values(entry)))
+                first = entry.good and run not in before and _is_first(connection, entry.key)
+                keys |= _listed_key(connection, run) if run in before else set()
+                row = connection.execute(_INSERT, (run, size, mtime, whole, *_values(entry), first)).lastrowid
+                if first:
+                    connection.execute(_LIST, (row, entry.task))
+                elif entry.good:
+                    keys.add(entry.key)
             for key in keys:
                 _list_newest(connection, key)
 
@@ -258,11 +268,15 @@ def _read(path: Path, before: int, read: int) -> tuple[int, int, int, Entry | No
 
 
 def _values(entry: Entry) -> list[object]:
-    return [json.dumps(value) if isinstance(value, tuple) else value for value in astuple(entry)]
+    return [json.dumps(value) if isinstance(value, tuple) else value for value in _FIELDS(entry)]
 
 
 def _listed_key(connection: sqlite3.Connection, run: str) -> set[str]:
     return {key for (key,) in connection.execute("SELECT key FROM runs WHERE run = ? AND listed", (run,))}
+
+
+def _is_first(connection: sqlite3.Connection, key: str) -> bool:
+    return connection.execute("SELECT 1 FROM runs WHERE key = ? AND listed", (key,)).fetchone() is None
 
 
 def _forget(connection: sqlite3.Connection, runs: Sequence[str]) -> None:
@@ -280,10 +294,12 @@ def _forget(connection: sqlite3.Connection, runs: Sequence[str]) -> None:
 
 def _list_newest(connection: sqlite3.Connection, key: str) -> None:
     """Of the good runs of one task the newest is in the table of words, and no other."""
-    for (row,) in connection.execute("SELECT id FROM runs WHERE key = ? AND listed", (key,)).fetchall():
-        connection.execute("DELETE FROM tasks WHERE rowid = ?", (row,))
-        connection.execute("UPDATE runs SET listed = 0 WHERE id = ?", (row,))
-    newest = "SELECT id, task FROM runs WHERE key = ? AND good ORDER BY ts DESC LIMIT 1"
-    for row, task in connection.execute(newest, (key,)).fetchall():
-        connection.execute("INSERT INTO tasks (rowid, task) VALUES (?, ?)", (row, task))
+    newest = connection.execute("SELECT id, task FROM runs WHERE key = ? AND good ORDER BY ts DESC LIMIT 1", (key,))
+    listed = connection.execute("SELECT id FROM runs WHERE key = ? AND listed", (key,))
+    row, task = newest.fetchone() or (None, None)
+    before = [row for (row,) in listed]
+    connection.executemany("DELETE FROM tasks WHERE rowid = ?", [(id,) for id in before])
+    connection.executemany("UPDATE runs SET listed = 0 WHERE id = ?", [(id,) for id in before if id != row])
+    if row is not None:
+        connection.execute(_LIST, (row, task))
         connection.execute("UPDATE runs SET listed = 1 WHERE id = ?", (row,))

@@ -10,10 +10,11 @@ from typing import Any
 
 from micro_agent.agent import MicroAgent
 from micro_agent.cancel import Cancel
+from micro_agent.coding.summary import summary_of
 from micro_agent.files.outside import refuse_inside
 from micro_agent.plans.keeping import held
 from micro_agent.plans.order import Node, blocked, chain, next_node
-from micro_agent.plans.outcome import Failing, changed_files, failing
+from micro_agent.plans.outcome import Failing, failing
 from micro_agent.plans.plan import MOST_ROUNDS, Plan, fix_of
 from micro_agent.plans.question import fix_question, question_of
 from micro_agent.plans.runs import OnStep, Runs
@@ -147,7 +148,7 @@ class _Work:
         status = _AFTER.get(run.status, "failed")
         result = dict(self.state.results[node.id])
         if status != "paused":
-            result |= {"answer": run.answer, "files": changed_files(run), "reason": run.termination_reason}
+            result |= {"answer": run.answer, "files": summary_of(run).changed, "reason": run.termination_reason}
         left = None
         if status in ("completed", "stopped") and run.termination_reason != "cancelled":
             left = failing(run, verify=node.verify, demanded=node.fixes is not None)

@@ -1,7 +1,8 @@
 """What happens inside of a tool: what the agents use that it asks counts in the run whose step the tool is.
 
-What it runs in a sandbox is noted with the step. A collector travels in a context variable while a tool runs, into worker threads
-and tasks as well. What a tool does in a thread of its own making, without a copy of its context, is not seen.
+What it runs in a sandbox is noted with the step. A collector travels in a context variable while a tool runs, into
+worker threads and tasks as well. What a tool does in a thread of its own making, without a copy of its context, is not
+seen.
 """
 
 from collections.abc import Sequence

@@ -168,10 +168,9 @@ class Approvals:
 
     def _note(self, question: Mapping[str, Any], answer: Approval) -> dict[str, Any]:
         kind, ident = about(question)
-        files = cast("list[Any]", preview_in(question).get("files") or [])
         now = utc_now()
         note: dict[str, Any] = {
-            "kind": kind, "id": ident, "file": files[0] if len(files) == 1 else None,
+            "kind": kind, "id": ident, "file": _only_file(preview_in(question).get("files")),
             "requested_by": question["tool"], "granted": answer.word == "approve",
             "feedback": answer.feedback and answer.feedback[:_LONGEST], "at": self._since,
             "seconds": seconds_between(self._since, now),
@@ -187,6 +186,11 @@ def _edited(tool: Tool, question: Mapping[str, Any], answer: Approval) -> tuple[
     if isinstance(checked, Faults):
         return answer, checked.message
     return replace(answer, args=None if _same(checked.args, question["args"]) else checked.args), None
+
+
+def _only_file(files: object) -> str | None:
+    named = cast("list[object]", files) if isinstance(files, list) else []
+    return named[0] if len(named) == 1 and isinstance(named[0], str) else None
 
 
 def _same(one: object, other: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request, Response
 
 from micro_agent.rules.limits import Limits
+from micro_agent.running.observers import called_by
 from micro_agent.server.errors import Refused, documented
 from micro_agent.server.records import found
 from micro_agent.server.runs import Live, RunPool
@@ -38,7 +39,8 @@ _STARTING = documented("too_many_runs", "configuration_error", "shutting_down")
 async def ask(request: Request, asked: AskRequest) -> Response:
     """The answer comes when the run has ended or waits for confirmation. A tool's or model's fault is not an error."""
     pool, store = _parts(request)
-    live = _begun(pool, asked, text=False)
+    with called_by(request.headers.get("traceparent")):
+        live = _begun(pool, asked, text=False)
     run = await unless_gone(live.ended(), request.receive)
     if run is not None:
         return sent(answer_of(run, store), store)
@@ -57,7 +59,8 @@ async def ask(request: Request, asked: AskRequest) -> Response:
 async def ask_stream(request: Request, asked: AskRequest) -> Response:
     """What keeps a run from starting is an error as usual; whatever happens after that is told in the stream."""
     pool, store = _parts(request)
-    live = _begun(pool, asked, text=True)
+    with called_by(request.headers.get("traceparent")):
+        live = _begun(pool, asked, text=True)
     await live.started()
     leaving = live.cancel if asked.on_disconnect == "cancel" else lambda: None
     return EventStream(frames_of(live, store), on_leave=leaving)

@@ -6,32 +6,17 @@ from typing import Any
 import pytest
 
 from micro_agent import MicroAgent, Run, get_gate_status
-from micro_agent.coding.coach import CoachSettings, coding_coach
+from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
 from micro_agent.errors import ConfigurationError
 from micro_agent.models import load_settings
 from micro_agent.rules import BeforeFinish, BeforePlan, Stop, Violation
-from micro_agent.run import POLICY_VIOLATION
+from micro_agent.run import FINISH_ASKED, POLICY_VIOLATION
 from micro_agent.testing import call
 from tests.coding import coached
-from tests.coding.coached import (
-    APPLIED,
-    ASKED,
-    CMD,
-    EDIT,
-    GREEN,
-    LIST,
-    MISFIT,
-    NO_SANDBOX,
-    PROPOSED,
-    READ,
-    RED,
-    REFUSED,
-    REJECTED,
-    SEARCH,
-    TASK,
-    agent,
-    made,
-    warned,
+
+from tests.coding.coached import (  # isort: skip
+    APPLIED, ASKED, CMD, EDIT, GREEN, LIST, MISFIT, NO_SANDBOX, PROPOSED, READ, RED, REFUSED, REJECTED, SEARCH, TASK,
+    agent, made, warned,
 )  # fmt: skip
 from tests.each import each
 
@@ -39,6 +24,8 @@ TOOLS = frozenset({"rg_search", "read_file", "edit_file", "propose_patch", "appl
 ALL, BUT_VERIFIED, UNDERSTOOD = "UCVR", "UC", "U"
 FAILED = ("read_file", {"path": "no.py"}, {"error": "FILE_NOT_FOUND", "message": "no"})
 NO_RG = ("rg_search", {"pattern": "x"}, {"error": "RG_MISSING", "message": "no rg"})
+DENIED = ("run_cmd", {"cmd": "rm -rf /"}, {"error": "COMMAND_DENIED", "message": "no"})
+NOT_MADE = ("edit_file", {"path": "sums.py"}, {"error": "NOT_FOUND_IN_FILE", "message": "no"})
 NOTHING_RAN = (*GREEN[:2], {"ok": True, "cmd": "true", "exit": 0, "passed": 0, "failed": 0})
 STILL_MISSING = warned("Still missing: a change.\nIf no change is needed, answer again and say why.")
 
@@ -61,6 +48,7 @@ def passed(run: Run) -> str:
         ([SEARCH], ""),
         ([READ], ""),
         ([SEARCH, FAILED], ""),
+        ([(*LIST[:2], {"files": []}), (*SEARCH[:2], {"error": "RG_FAILED", "message": "no"}), READ, NOT_MADE], ""),
         ([SEARCH, READ], UNDERSTOOD),
         ([NO_RG, READ], UNDERSTOOD),
         ([READ, EDIT], BUT_VERIFIED),
@@ -73,6 +61,7 @@ def passed(run: Run) -> str:
         ([SEARCH, READ, GREEN, EDIT], BUT_VERIFIED),
         ([SEARCH, READ, EDIT, GREEN, EDIT], BUT_VERIFIED),
         ([SEARCH, READ, EDIT, NO_SANDBOX], BUT_VERIFIED),
+        ([SEARCH, READ, EDIT, DENIED], BUT_VERIFIED),
         ([SEARCH, READ, PROPOSED], BUT_VERIFIED),
         ([SEARCH, READ, PROPOSED, GREEN], BUT_VERIFIED),
         ([SEARCH, READ, PROPOSED, GREEN, APPLIED], BUT_VERIFIED),
@@ -92,12 +81,16 @@ def test_what_passes_by_the_steps_alone(steps: list[Any], gates: str) -> None:
     [
         ([SEARCH, READ], UNDERSTOOD),
         ([SEARCH, READ, ASKED], ALL),
+        ([SEARCH, READ, (FINISH_ASKED, {}, None), ASKED], ALL),
         ([SEARCH, READ, STILL_MISSING], ALL),
         ([SEARCH, READ, warned("Somebody else's words.")], UNDERSTOOD),
         ([SEARCH, READ, (POLICY_VIOLATION, {"wants": "calculator"}, "…")], UNDERSTOOD),
         ([SEARCH, READ, (POLICY_VIOLATION, {"wants": "read_file"}, "…")], UNDERSTOOD),
         ([SEARCH, ASKED], ""),
         ([SEARCH, READ, ASKED, REJECTED], ALL),
+        ([SEARCH, READ, ASKED, NOT_MADE], UNDERSTOOD),
+        ([SEARCH, READ, ASKED, MISFIT], UNDERSTOOD),
+        ([SEARCH, READ, ASKED, NOT_MADE, ASKED], ALL),
         ([SEARCH, READ, ASKED, EDIT], BUT_VERIFIED),
         ([SEARCH, READ, EDIT, RED, ASKED], ALL),
         ([SEARCH, READ, PROPOSED, ASKED, MISFIT], UNDERSTOOD),
@@ -210,6 +203,7 @@ def verdict(run: Run, event: Any = None, **settings: Any) -> Any:
         ([SEARCH, FAILED], "read_file", 'Call read_file next with {"path": "sums.py"}.'),
         ([LIST, EDIT], "read_file", 'Call read_file next with {"path": "README.md"}.'),
         ([READ], "rg_search", "Missing: a search of the code."),
+        ([(*LIST[:2], {"files": [7]}), EDIT], "read_file", "Missing: reading a file. Call read_file next."),
         ([EDIT], "read_file", "Missing: reading a file. Call read_file next."),
         ([SEARCH, READ], "edit_file",
          "Missing: a change. Call edit_file next, for sums.py.\nIf no change is needed, answer again and say why."),
@@ -270,7 +264,7 @@ def test_after_three_refusals_with_nothing_gained_the_run_ends() -> None:
     assert (stop.reason, "missing: reading a file" in stop.text) == ("policy", True)
     assert verdict(made(SEARCH, look, LIST, look, LIST, look, LIST), plan) is None, "it is doing something"
     assert verdict(made(SEARCH, look, LIST, look, READ, ASKED), plan) is None
-    other = (POLICY_VIOLATION, {"tool": "rg_search", "args": {}}, "…")
+    other: coached.Done = (POLICY_VIOLATION, {"tool": "rg_search", "args": {}}, "…")
     assert verdict(made(SEARCH, look, LIST, look, LIST, other), plan) is None
 
 
@@ -287,7 +281,7 @@ def test_a_run_is_led_to_its_end(mode: str) -> None:
     assert (form in first) == (mode == "json")
     assert (run.status, run.answer) == ("completed", "Done.")
     assert run.gates == get_gate_status(run).to_dict()
-    assert run.gates["all_passed"]
+    assert get_gate_status(run).all_passed()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -317,8 +311,6 @@ def test_typed_outputs_are_refused_in_the_same_way() -> None:
 
 
 def test_the_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    from micro_agent.coding.coach import gates_in
-
     assert gates_in(load_settings()) == {}
     monkeypatch.setenv("GATE_MAX_NO_PROGRESS_STEPS", "9")
     monkeypatch.setenv("GATE_WARNING_INTERVAL", "4")

@@ -1,28 +1,36 @@
 """What the coach says on the way: warnings, tests given back to be fixed, the line of state; and what is recorded."""
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from micro_agent import Run, configure_lm
+from micro_agent import Run, Step, configure_lm
+from micro_agent.coding import CATEGORIES
 from micro_agent.coding.coach import CoachSettings, coding_coach
 from micro_agent.coding.coaching.next_call import word_to_search
+from micro_agent.coding.gates import gates_line
 from micro_agent.replay import describe
-from micro_agent.rules import AfterStep, BeforeFinish, BeforePlan
+from micro_agent.rules import AfterStep, Amend, BeforeFinish, BeforePlan
 from micro_agent.run import POLICY_VIOLATION, SELF_CORRECTION, WARNING
 from micro_agent.testing import ModelServer
 
 from tests.coding.coached import (  # isort: skip
-    CMD, CORRECTED, EDIT, GREEN, LIST, PROPOSED, READ, RED, REJECTED, SEARCH, TASK, agent, made, script,
+    CMD, CORRECTED, Done, EDIT, GREEN, LIST, PROPOSED, READ, RED, REJECTED, SEARCH, TASK, agent, made, script,
     warned,
 )  # fmt: skip
 from tests.each import each
 
 FOUND_NOTHING = ("read_file", {"path": "no.py"}, {"error": "FILE_NOT_FOUND", "message": "no"})
+OUTPUT = "Read the output above, and the code that it is about."
 BROKEN = ("run_tests", {"test_cmd": "make"}, {"ok": False, "cmd": "make", "exit": 2, "passed": None, "failed": None})
 NO_PROGRAM = ("run_tests", {"test_cmd": "pytst"}, {**BROKEN[2], "exit": 127})
+STOPPED: Done = ("run_tests", {}, {"error": "CMD_TIMEOUT", "message": "…"})
 FAILURES = [{"test": f"t{number}", "assertion": None, "place": None} for number in range(7)]
 MANY = (*RED[:2], {**RED[2], "passed": None, "failed": 7, "failures": FAILURES})
 
@@ -41,8 +49,11 @@ def edit(text: str) -> Any:
 def said(run: Run, event: Any, **settings: Any) -> str | None:
     """What the coach says of an event."""
     found = [verdict for rule in coding_coach(CoachSettings(**settings)).rules if (verdict := rule(run, event))]
-    assert len(found) <= 1
-    return f"{type(found[0]).__name__}: {found[0].text}" if found and not isinstance(found[0], str) else None
+    if not found:
+        return None
+    (verdict,) = found
+    assert not isinstance(verdict, Amend)
+    return f"{type(verdict).__name__}: {verdict.text}"
 
 
 def before_next(*steps: Any, **settings: Any) -> str | None:
@@ -84,8 +95,10 @@ def test_what_is_missing_is_told_from_the_fifth_step_on() -> None:
     assert before_next(*five, told, LIST, LIST, gates="warn") is None
     second = before_next(*five, told, LIST, LIST, READ, gates="warn")
     assert second == (
-        "Warn: Still missing: a change (17 steps are left).\nIf no change is needed, answer again and say why."
+        "Warn: Still missing: a change (17 steps are left). Call edit_file next, for sums.py.\n"
+        "If no change is needed, answer again and say why."
     )
+    assert "Call propose_patch next" in str(before_next(*five, told, LIST, LIST, READ, gates="warn", edits="patch"))
     assert before_next(*five, told, READ, gates="warn", warning_interval=1) is not None
     assert before_next(*five, READ, EDIT, GREEN, gates="warn") is None
 
@@ -139,7 +152,7 @@ def test_tests_that_fail_after_a_change_are_given_back() -> None:
     assert after_last(READ, EDIT, RED, corrections=0) is None
     assert after_last(READ, RED) is None, "they failed before"
     assert after_last(READ, PROPOSED, RED) is None, "it is not applied"
-    for last in (GREEN, CMD, EDIT, NO_PROGRAM, ("run_tests", {}, {"error": "CMD_TIMEOUT", "message": "…"})):
+    for last in (GREEN, CMD, EDIT, NO_PROGRAM, STOPPED):
         assert after_last(READ, EDIT, last) is None
 
 
@@ -154,15 +167,15 @@ def test_a_round_needs_a_new_change_and_rounds_are_bounded() -> None:
     stop = "Stop: The tests still fail after {} of correction: 1 failed, 2 passed."
     assert after_last(*once * 3, EDIT, RED) == stop.format("3 rounds")
     assert after_last(*once, EDIT, RED, corrections=1) == stop.format("1 round")
-    other = (SELF_CORRECTION, {}, "read_file failed 3 times with the same error.")
+    other: Done = (SELF_CORRECTION, {}, "read_file failed 3 times with the same error.")
     assert "(round 1 of 3)" in str(after_last(FOUND_NOTHING, other, EDIT, RED))
 
 
 @each(
     ["step", "lines"],
     [
-        (BROKEN, ["The exit status is 2.", "Read what they test."]),
-        (MANY, ["7 failed.", "- t0", "- t1", "- t2", "- t3", "- t4", "- and 2 more", "Read what they test."]),
+        (BROKEN, ["The exit status is 2.", OUTPUT]),
+        (MANY, ["7 failed.", "- t0", "- t1", "- t2", "- t3", "- t4", "- and 2 more", OUTPUT]),
         (ODD, ["1 failed, 2 passed.", f"- t: {'a b' * 50} (odd place)",
                'Call read_file next with {"path": "odd\\nplace"}.']),
     ],
@@ -234,3 +247,33 @@ def test_a_run_that_cannot_be_corrected_ends_and_says_so() -> None:
     assert run.error["message"] == "The tests still fail after 2 rounds of correction: 1 failed, 2 passed."
     assert [step.tool for step in run.steps].count(SELF_CORRECTION) == 2
     assert str(run.error["message"]) in "\n".join(describe(run))
+
+
+_ODD: list[Any] = [None, True, 7, "", "a\nb", "\ud800", [], [7], ["a.py"], [{"path": 3}], [{"test": []}], {"x": "y"}]
+_VALUE = st.sampled_from(_ODD)
+_KEYS = ["path", "files", "matches", "patch_id", "approved", "ok", "exit", "passed", "failed", "failures", "file_path"]
+_NAMES = [name for names in CATEGORIES.values() for name in names] + [WARNING, POLICY_VIOLATION, SELF_CORRECTION]
+_ARGS = st.dictionaries(st.sampled_from(["wants", "path", "patch_id", "test_cmd", "pattern"]), _VALUE, max_size=2)
+_SEEN = st.dictionaries(st.sampled_from(_KEYS), _VALUE, max_size=4) | _VALUE
+_STEP = st.builds(Step, tool=st.sampled_from(_NAMES), args=_ARGS, observation=_SEEN, ok=st.booleans())
+
+
+_CHANGED = Step(tool=EDIT[0], args=EDIT[1], observation=EDIT[2])
+_ODD_TESTS = Step(tool=RED[0], observation={"ok": False, "exit": [], "failures": [7, {"test": [], "place": 3}]})
+_ODD_FILES = Step(tool=LIST[0], observation={"files": 7})
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@example("Fix it", [_ODD_FILES, _CHANGED, _ODD_TESTS], True)
+@example("", [_CHANGED, _ODD_FILES], False)
+@given(st.text(max_size=40), st.lists(_STEP, max_size=6), st.booleans())
+def test_nothing_in_a_run_breaks_the_coach(task: str, steps: list[Step], blocks: bool) -> None:
+    run = Run(question=task, steps=steps, limits={"max_steps": 25}, mode="json" if blocks else "native")
+    coach = coding_coach(CoachSettings(gates="block" if blocks else "warn", state="detailed"))
+    assert "\n" not in str(coach.state(run))
+    events = [BeforePlan(), BeforeFinish("Done.", frozenset(_NAMES))]
+    events += [AfterStep(step) for step in steps[-1:] if step.is_tool]
+    for event in events:
+        for rule in coach.rules:
+            json.dumps(getattr(rule(run, event), "text", None))
+    assert gates_line(json.loads(json.dumps(coach.status(run))))

@@ -1,14 +1,17 @@
 """Edits by the tags of lines: what is written is what the tags name, and a stale tag writes nothing."""
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from micro_agent import MicroAgent
 from micro_agent.coding import editing, files
 from micro_agent.coding.finding import edit_lines
 from micro_agent.coding.workplace import Workplace
+from micro_agent.testing import Received, Reply, ScriptedLM, call, text
 from micro_agent.tools.tool import Tool
 from tests.coding.plain_sandbox import PlainSandbox
 from tests.coding.repository import fails, make, run_git
@@ -38,8 +41,8 @@ def test_lines_are_read_with_tags_that_stay_while_the_line_and_the_one_above_do(
     assert "NUMBER:TAG|TEXT" in tools["read_file"].description
     snippet = tools["read_file_snippet"].handler(path="a.py", query="return x", context=0)
     assert snippet["lines"] == [read[2]]
-    call = {"path": "a.py", "start_tag": tags[0], "insert": "before", "replacement": "import os"}
-    tools["edit_file"].handler(**call)
+    given = {"path": "a.py", "start_tag": tags[0], "insert": "before", "replacement": "import os"}
+    tools["edit_file"].handler(**given)
     after = tags_of(tools)
     assert [tag.partition(":")[2] for tag in after[2:]] == [tag.partition(":")[2] for tag in tags[1:]]
     assert after[1].partition(":")[2] != tags[0].partition(":")[2]
@@ -50,11 +53,11 @@ def test_a_person_sees_the_diff_and_the_result_has_the_new_tags(tmp_path: Path) 
     tool, tags = tools["edit_file"], tags_of(tools)
     assert tool.requires_confirmation is True
     assert tool.preview
-    call = {"path": "a.py", "start_tag": tags[1], "end_tag": tags[2], "replacement": "    return 1\n"}
-    shown = tool.preview(call)
+    given = {"path": "a.py", "start_tag": tags[1], "end_tag": tags[2], "replacement": "    return 1\n"}
+    shown = tool.preview(given)
     assert shown["text"].splitlines()[2:6] == ["@@ -1,6 +1,5 @@", " def f():", "-    x = 1", "-    return x"]
     assert (tmp_path / "root/a.py").read_text() == TEXT
-    result = tool.handler(**call)
+    result = tool.handler(**given)
     read = tools["read_file"].handler(path="a.py")["lines"]
     assert result == {"ok": True, "path": "a.py", "start_line": 2, "end_line": 2, "lines": read[:3]}
     before = tools_on(tmp_path / "other", TEXT)
@@ -90,10 +93,10 @@ def test_whole_lines_are_replaced_deleted_and_inserted(
     with TemporaryDirectory() as folder:
         tools = tools_on(Path(folder) / "root", before.encode("latin-1"))
         tags = tags_of(tools)
-        call = {"path": "a.py", "start_tag": tags[first - 1], "replacement": replacement}
-        call |= {"end_tag": tags[last - 1]} if last else {}
-        call |= {"insert": insert} if insert else {}
-        tools["edit_file"].handler(**call)
+        given = {"path": "a.py", "start_tag": tags[first - 1], "replacement": replacement}
+        given |= {"end_tag": tags[last - 1]} if last else {}
+        given |= {"insert": insert} if insert else {}
+        tools["edit_file"].handler(**given)
         assert (Path(folder) / "root/a.py").read_bytes() == after.encode("latin-1")
 
 
@@ -128,9 +131,10 @@ def test_a_stale_tag_changes_nothing_and_shows_the_lines_as_they_are(tmp_path: P
 def test_what_names_no_lines_is_refused_with_a_hint(tmp_path: Path) -> None:
     tools = tools_on(tmp_path / "root", TEXT)
     tool, tags = tools["edit_file"], tags_of(tools)
-    for anchor in ("12", "a3", "def f():", "1:zz", ""):
+    for anchor, lines in (("12", (2, 7)), ("a3", (1, 7)), ("def f():", (1, 7)), ("1:zz", (1, 6)), ("", (1, 7))):
         seen = fails(tool, "VALIDATION_FAILED", path="a.py", start_tag=anchor, replacement="x")
-        assert seen["recovery_suggestion"]["tool_call"]["name"] == "read_file"
+        hint = {"path": "a.py", "start_line": lines[0], "end_line": lines[1]}
+        assert seen["recovery_suggestion"]["tool_call"] == {"name": "read_file", "arguments": hint}
     span = {"path": "a.py", "start_tag": tags[2], "end_tag": tags[1]}
     assert "recovery_suggestion" in fails(tool, "INVALID_LINE_RANGE", **span, replacement="x")
     fails(tool, "VALIDATION_FAILED", **span, replacement="x", insert="after")
@@ -140,6 +144,33 @@ def test_what_names_no_lines_is_refused_with_a_hint(tmp_path: Path) -> None:
     assert (tmp_path / "root/a.py").read_text() == TEXT
     empty = tools_on(tmp_path / "empty", "")["edit_file"]
     assert fails(empty, "STALE_FILE", path="a.py", start_tag="1:00", replacement="x")["lines"] == []
+
+
+class Editing:
+    """A model that reads, names the line by the tag that it was shown, and once more by that tag."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def __call__(self, request: Received) -> Reply:
+        """The next call."""
+        self.turn += 1
+        tag = re.search(r"2:[0-9a-f]{2}", str(request.messages))
+        args = {"path": "a.py", "start_tag": tag[0] if tag else "", "replacement": f"    x = {self.turn}"}
+        return [call("read_file", {"path": "a.py"}), call("edit_file", args), call("edit_file", args), text("Done.")][
+            self.turn - 1
+        ]
+
+
+def test_a_model_edits_by_the_tags_that_it_was_shown(tmp_path: Path) -> None:
+    tools = tools_on(tmp_path / "root", TEXT)
+    agent = MicroAgent([*tools.values()], ScriptedLM(Editing()), "native", [], demos=[], confirm="all", finish="text")
+    run = agent.ask("Give x another value.")
+    read, edited, again = (step.observation for step in run.steps if step.is_tool)
+    assert edited["lines"][0] == read["lines"][0]
+    assert (edited["ok"], again["error"]) == (True, "STALE_FILE")
+    assert again["lines"][1] == edited["lines"][1]
+    assert (tmp_path / "root/a.py").read_text() == TEXT.replace("x = 1", "x = 2")
 
 
 LINES = st.lists(st.sampled_from(["a", "b", " ", ""]), max_size=6)

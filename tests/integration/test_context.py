@@ -14,6 +14,7 @@ from benchmarks.bench_context import ARGS, LONG, breaks, coding_tools, ran, scri
 from micro_agent import Limits, MicroAgent, Run, Tool, configure_lm, tool
 from micro_agent.effects import Approval
 from micro_agent.models.settings import Settings
+from micro_agent.rules.coach import Coach
 from micro_agent.run import CONTEXT_TRIMMED, Mode, Step
 from micro_agent.testing import ModelServer, Received, Reply, ScriptedLM, call, calls, decision, error, final, text
 from micro_agent.testing.truncation import prompt_tokens
@@ -250,6 +251,17 @@ def test_25_steps_with_14_tools_and_results_of_2_kb_are_trimmed_four_times_at_mo
     run, chats, dropped = ran(tools, script(mode, "read_file", ["path"], 24), mode, 25)
     assert (run.status, dropped) == ("completed", 0)
     assert 0 < breaks(chats) == len(trims(run)) <= 4
+
+
+def test_after_a_trim_only_the_latest_result_says_how_the_run_stands() -> None:
+    with ModelServer(pages(12, "native"), truncate=True) as server:
+        coach = Coach(record={"kind": "own"}, state=lambda run: f"This was step {len(run.steps)}.")
+        agent = MicroAgent([reader()], ollama(server), "native", [], Limits(max_steps=13), coach=coach)
+        run = agent.ask("What does the report say?")
+    assert (run.status, server.truncated) == ("completed", [])
+    cut = next(at for at, two in enumerate(pairwise(server.chats), 1) if breaks([*two]))
+    before, first, later = (str(server.chats[at].messages) for at in (cut - 1, cut, cut + 1))
+    assert [said.count("This was step ") for said in (before, first, later)] == [cut - 1, 1, 2]
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])

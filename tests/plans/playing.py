@@ -34,6 +34,8 @@ class Model:
 
     def __call__(self, request: Received) -> Reply:
         """The reply to a request."""
+        if request.yes is not None:
+            return text(request.yes)
         question = next(str(message["content"]) for message in request.messages if message["role"] == "user")
         self.asked.append(question)
         begin = next((begin for begin in self.replies if question.startswith(begin)), None)
@@ -57,6 +59,8 @@ def tools_of(folder: Path, *, asks: bool = False, repository: Path | None = None
         return {"ok": True, "path": path}
 
     def run_tests(test_cmd: str = "pytest -q") -> dict[str, Any]:
+        if test_cmd == "none":
+            return {"ok": False, "cmd": test_cmd, "exit": 127, "stderr_tail": "no such program"}
         bad = sorted(path.name for path in folder.glob("*.py") if "bad" in path.read_text())
         failures = [
             {"test": f"test_{name}::test_it", "assertion": "assert 'bad' == 'good'", "place": f"test_{name}:3"}

@@ -17,7 +17,7 @@ from micro_agent.errors import ConfigurationError, RunBusy, StorageError
 from micro_agent.plans import Plan, PlanState, PlanTask, run_plan, state_path
 from micro_agent.plans.keeping import held
 from micro_agent.run import Run, Step
-from micro_agent.testing import ScriptedLM, call, error, text
+from micro_agent.testing import Received, Reply, ScriptedLM, call, error, text
 from tests.each import each
 from tests.plans.playing import Model, agent_of, on_disk, store_of
 
@@ -86,6 +86,22 @@ def test_the_state_is_a_file_for_this_user_alone_and_a_plan_that_is_done_is_not_
     assert run_plan(ALONE, agent_of(tmp_path, model)) == done
     assert len(model.asked) == asked
     assert [path.name for path in path.parent.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_a_run_is_on_record_before_it_begins(tmp_path: Path) -> None:
+    path, seen = tmp_path / "s.json", list[Any]()
+
+    def looks(request: Received) -> Reply:
+        seen.append(on_disk(path))
+        return text("Done.")
+
+    done = run_plan(ALONE, agent_of(tmp_path, looks), state=path)
+    assert [state["task_status"] for state in seen] == [
+        {"a": "running", "b": "pending"}, {"a": "completed", "b": "running"},
+    ]  # fmt: skip
+    assert [seen[0]["results"]["a"], seen[1]["results"]["b"]] == [
+        {"run_id": done.results["a"]["run_id"]}, {"run_id": done.results["b"]["run_id"]},
+    ]  # fmt: skip
 
 
 def test_secrets_are_masked_in_the_state_and_in_what_the_next_task_is_told(
@@ -159,6 +175,8 @@ def test_corrections_end_after_three_rounds_and_what_depends_on_them_is_blocked(
         ([TEST, GOOD, text("x")], "pytest -q", "needs_fix", None),  # and somebody wants to know
         ([TEST, text("x")], "pytest -q", "needs_fix", "g.py"),
         ([TEST, text("x")], "pytest -q g.py", "needs_fix", None),  # another command than this
+        ([GOOD, call("run_tests", {"test_cmd": "none"}), text("x")], None, "completed", None),  # no test has failed
+        ([GOOD, call("run_tests", {"test_cmd": "none"}), text("x")], "none", "needs_fix", "no such program"),
         ([GOOD, call("run_tests", {"test_cmd": "plain"}), text("x")], None, "needs_fix", "1 failed"),
         ([GOOD, TEST, error(400, "no"), error(400, "no")], None, "failed", None),
         ([GOOD, TEST, *[call("run_tests", {"test_cmd": f"pytest {n}"}) for n in range(5)]], None, "needs_fix", "g.py"),

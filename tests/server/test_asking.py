@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from micro_agent import Tool
+from micro_agent.observing import Endpoint, exporting
 from micro_agent.server.runs import RunPool
 from micro_agent.server.sse import frames_of
 from micro_agent.testing import ScriptedLM, call, text
 from micro_agent.traces import TraceStore
+from tests.observing.collector import collecting
 
 if TYPE_CHECKING:
     from tests.server.conftest import Serving, Start
@@ -334,3 +336,15 @@ def test_a_silent_run_keeps_its_connection_alive(store: TraceStore) -> None:
     assert [frame.split(b"\n")[0] for frame in frames if frame != b": ping\n\n"] == [
         b"event: started", b"event: step", b"event: text", b"event: ended",
     ]  # fmt: skip
+
+
+def test_a_run_belongs_to_the_span_of_its_request_where_spans_are_sent(start: "Start") -> None:
+    caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    serving = start([text("1."), text("2."), text("3.")])
+    headers = {"traceparent": caller}
+    with collecting() as collector, exporting(Endpoint(collector.url)):
+        asked = [serving.client.post("/ask", json={"question": "One?"}, headers=sent) for sent in (headers, {})]
+        serving.client.post("/ask/stream", json={"question": "Two?"}, headers=headers)
+    ids = [answer.json()["trace_id"] for answer in asked]
+    assert [root.trace for root in collector.named("agent.run")] == [caller[3:35], ids[1], caller[3:35]]
+    assert [serving.store.load(run_id).traceparent for run_id in ids] == [caller, None]

@@ -36,7 +36,9 @@ class Place:
         self.root = repository(where / "repo")
         self.file = self.root / "sums.py"
         self.before = self.file.read_text()
-        self.tools = coding_toolset(self.root, sandbox="clone", state_dir=where / "state")
+        self.tools: dict[str, Tool] = {}
+        for edits in ("udiff", "edit"):
+            self.tools |= coding_toolset(self.root, sandbox="clone", state_dir=where / "state", edits=edits)
 
     def with_changer(self, *names: str) -> list[Tool]:
         """The tools, with no other for changes than these."""

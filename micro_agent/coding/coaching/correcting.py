@@ -32,7 +32,7 @@ def correcting(*, rounds: int) -> Rule:
             times = "1 round" if rounds == 1 else f"{rounds} rounds"
             return Stop(REASON, f"The tests still fail after {times} of correction: {_count(last.result)}")
         reading = _place(last.result)
-        first = reading.told(run.mode) if reading else "Read what they test."
+        first = reading.told(run.mode) if reading else "Read the output above, and the code that it is about."
         then = f"Then change the code and call {last.step.tool} again."
         head = f"Fix these failing tests (round {work.rounds + 1} of {rounds}). {_count(last.result)}"
         return Hint("\n".join([head, *_failures(last), first, then]))
@@ -60,7 +60,8 @@ def _failures(done: Done) -> Iterator[str]:
 
 def _listed(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     failures = result.get("failures")
-    return cast("list[dict[str, Any]]", failures) if isinstance(failures, list) else []
+    listed = cast("list[Any]", failures) if isinstance(failures, list) else []
+    return [failure for failure in listed if isinstance(failure, dict)]
 
 
 def _place(result: Mapping[str, Any]) -> NextCall | None:

@@ -1,6 +1,5 @@
 """The tool that comes next, with arguments where the run knows them, in the form of the run's mode."""
 
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from micro_agent.coding import CATEGORIES, Category
 from micro_agent.coding.coaching.work import Work
 from micro_agent.run import Run
 from micro_agent.text.attached import own_words
+from micro_agent.text.encoding import as_json
 from micro_agent.text.printable import printable
 
 _LONGEST_TASK, _LONGEST_WORD = 4_000, 60
@@ -34,7 +34,7 @@ class NextCall:
         """The call in words, or the reply that makes it in JSON mode."""
         if self.args is None or (not self.args and mode != "json"):
             return f"Call {self.tool} next{f', for {printable(self.path)}' if self.path else ''}."
-        args = json.dumps(self.args, ensure_ascii=False)
+        args = as_json(self.args)
         if mode == "json":
             return f'Reply with {{"tool": {{"name": "{self.tool}", "args": {args}}}}}'
         return f"Call {self.tool} next with {args}."
@@ -77,7 +77,8 @@ def _found(work: Work) -> Iterator[str]:
     if work.found is None:
         return
     result = work.found.result
-    for match in cast("list[Any]", result.get("matches") or result.get("files") or ()):
+    named = result.get("matches") or result.get("files")
+    for match in cast("list[Any]", named) if isinstance(named, list) else ():
         path = cast("dict[str, Any]", match).get("path") if isinstance(match, dict) else match
         if isinstance(path, str):
             yield path

@@ -3,6 +3,8 @@
 None is said twice between two steps, nor any text twice in a row.
 """
 
+from collections.abc import Sequence
+
 from micro_agent.coding.coaching.next_call import next_call
 from micro_agent.coding.coaching.work import LOST, MISSING, QUESTION, STUCK, Work, work_of
 from micro_agent.coding.gates import lacks
@@ -15,7 +17,7 @@ MISSING_FROM = 5
 """From this step on it is said what is missing."""
 
 
-def warning(*, most: int, interval: int, green: bool, missing: bool) -> Rule:
+def warning(*, most: int, interval: int, green: bool, missing: bool, changing: Sequence[str]) -> Rule:
     """The rule.
 
     Args:
@@ -23,6 +25,7 @@ def warning(*, most: int, interval: int, green: bool, missing: bool) -> Rule:
         interval: Steps between two words about what is missing.
         green: Whether verification means that the tests passed.
         missing: Whether it is said what the gates lack. Blocking says that at the end.
+        changing: The tools for changing files that the model has.
     """
 
     def check(run: Run, event: Event) -> Verdict | None:
@@ -34,7 +37,7 @@ def warning(*, most: int, interval: int, green: bool, missing: bool) -> Rule:
             return None
         text = _lost(run, work, most)
         if text is None and missing and work.taken >= _due(work, interval):
-            text = _missing(run, work, green)
+            text = _missing(run, work, green, changing)
         return None if text in (None, last) else Warn(text)
 
     return check
@@ -59,14 +62,13 @@ def _lost(run: Run, work: Work, many: int) -> str | None:
     return None if said else f"{LOST}: {count} steps only looked around. Call {search.tool} next, then read a file."
 
 
-def _missing(run: Run, work: Work, green: bool) -> str | None:
+def _missing(run: Run, work: Work, green: bool, changing: Sequence[str]) -> str | None:
     found = lacks(run, work, green=green)
     if not found:
         return None
     most = run.limits.get("max_steps")
     left = f" ({most - work.taken:g} steps are left)" if most else ""
-    # The name of the tool for changes is not known here: it is another one for each format of edits.
-    following = None if found[0].wants == "change" else next_call(run, work, found[0].wants)
+    following = next_call(run, work, found[0].wants, changing if found[0].wants == "change" else None)
     told = f"{MISSING}: {', '.join(lack.what for lack in found)}{left}."
     told = f"{told} {following.told(run.mode)}" if following else told
     return f"{told}\n{QUESTION}" if found[0].gate == "change" else told

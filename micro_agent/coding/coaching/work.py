@@ -21,7 +21,7 @@ _CANNOT_RUN = frozenset({
 })  # fmt: skip
 """Codes of a verification for which the model can do nothing."""
 _NO_SEARCH = "RG_MISSING"
-_NOT_A_PROGRAM = frozenset({126, 127})
+_NOT_A_PROGRAM = (126, 127)
 """Exit statuses of a command that could not be started: no test has failed."""
 
 
@@ -94,7 +94,7 @@ class Work:
     is_excused: bool = False
     """Whether a finish was refused after that."""
     asked: int | None = None
-    """The number of the first step that asked whether a change is needed, when there was none."""
+    """The number of the first step that asked whether a change is needed, when there was none, and none tried since."""
     blocks: int = 0
     """So often in a row a finish was refused, with nothing gained between."""
     is_blocked: bool = False
@@ -197,6 +197,7 @@ def _read(work: Work, done: Done) -> None:
 def _changed(work: Work, done: Done) -> None:
     patch = done.result.get("patch_id")
     if not done.step.ok:
+        work.asked = None  # whoever tries a change has not said that none is needed
         return
     if patch is None:
         work.edits.append(done)
@@ -210,9 +211,11 @@ def _changed(work: Work, done: Done) -> None:
 def _applied(work: Work, done: Done) -> None:
     """A patch that could not be applied is no change: another has to take its place."""
     work.waiting.pop(str(done.step.args.get("patch_id")), None)
-    if done.step.ok:
-        work.applied.append(done)
-        _unverified(work)
+    if not done.step.ok:
+        work.asked = None
+        return
+    work.applied.append(done)
+    _unverified(work)
 
 
 def _unverified(work: Work) -> None:

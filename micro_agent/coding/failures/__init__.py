@@ -5,7 +5,9 @@ lines in a moment. What was printed by a test itself is no failure, as far as th
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from micro_agent.coding.bounds import FAILURES, LINE, SAID, cut_line, cut_list, cut_text
 from micro_agent.coding.failures.cargos import cargos
 from micro_agent.coding.failures.failing import Failing
 from micro_agent.coding.failures.gos import gos
@@ -16,7 +18,7 @@ from micro_agent.coding.failures.unittests import unittests
 from micro_agent.coding.failures.vitests import vitests
 from micro_agent.coding.reports import lines_of, readers_for
 
-__all__ = ["Failing", "condensed"]
+__all__ = ["Failing", "condensed", "shown_failures"]
 
 
 def condensed(output: str, cmd: str = "", *, root: str = "") -> list[Failing]:
@@ -32,6 +34,18 @@ def condensed(output: str, cmd: str = "", *, root: str = "") -> list[Failing]:
     lines = lines_of(output)
     found = [failing for read in readers_for(cmd, _READERS) for failing in read(lines, root)]
     return list(dict.fromkeys(Failing(one.test, one.assertion, relative(one.place, root)) for one in found))
+
+
+def shown_failures(found: Sequence[Failing]) -> list[dict[str, Any]]:
+    """The first of them, each as a model is shown it: ``test``, ``assertion``, ``place``."""
+    return [
+        {"test": cut_line(one.test)[0], "assertion": _said(one.assertion), "place": one.place and one.place[-LINE:]}
+        for one in cut_list(found, FAILURES)[0]
+    ]
+
+
+def _said(assertion: str | None) -> str | None:
+    return assertion and cut_text(assertion, SAID)[0].rstrip()
 
 
 _READERS: dict[str, Callable[[Sequence[str], str], list[Failing]]] = {

@@ -5,13 +5,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from micro_agent.coding.failures.failing import Failing, told
-from micro_agent.coding.failures.places import place_of
+from micro_agent.coding.failures.places import Place, place_of
 
 _BLOCK = re.compile(r"---- (.+) stdout ----")
 _NAME = re.compile(r"    (\S.*)")
-_PANIC = re.compile(r"(?:.*?)thread '(.+?)' (?:\(\d+\) )?panicked at (?:'(.*)', )?(.+?):(\d+):\d+:?")
-_OLD_PANIC = re.compile(r"thread '(.+?)' panicked at '(.*)")
-_OLD_END = re.compile(r"(.*)', (\S+?):(\d+):\d+")
+_PANIC = re.compile(r"thread '([^']+)' (?:\(\d+\) )?panicked at (.+)")
 _ERROR = re.compile(r"error(?:\[E\d+\])?: (.+)")
 _AT = re.compile(r" *--> (.+?):(\d+):\d+")
 _NOT_BUILT = re.compile(r"error: could not compile `(.+?)`.*")
@@ -71,18 +69,23 @@ def _panics(lines: Sequence[str], root: str) -> "defaultdict[str, deque[tuple[st
     """What each thread said when it panicked, and where; tests run in threads of their names."""
     found: defaultdict[str, deque[tuple[str | None, str | None]]] = defaultdict(deque)
     for at, line in enumerate(lines):
-        panic, old = _PANIC.fullmatch(line), _OLD_PANIC.fullmatch(line)
-        if panic:
-            said = [panic[2]] if panic[2] is not None else _before_note(lines[at + 1 : at + 1 + _LINES])
-            found[panic[1]].append((told(said), place_of([(panic[3], panic[4])], root)))
-        elif old:  # before Rust 1.73 a message of several lines stood in quotes
-            rest = [old[2], *lines[at + 1 : at + 1 + 4 * _LINES]]
-            ends = next((n for n, more in enumerate(rest) if _OLD_END.fullmatch(more)), None)
-            last = _OLD_END.fullmatch(rest[ends]) if ends is not None else None
-            if last is not None and ends is not None:
-                said = [*rest[:ends], last[1]]
-                found[old[1]].append((told(said), place_of([(last[2], last[3])], root)))
+        panic = _PANIC.fullmatch(line)
+        if panic and panic[2].startswith("'"):  # before Rust 1.73 the message stood in quotes, before the place
+            rest = [panic[2][1:], *lines[at + 1 : at + 1 + _LINES]]
+            ends = next((n for n, more in enumerate(rest) if "', " in more and _place(more.rpartition("', ")[2])), None)
+            if ends is not None:
+                said, _, place = rest[ends].rpartition("', ")
+                found[panic[1]].append((told([*rest[:ends], said]), place_of(_place(place), root)))
+        elif panic and (place := _place(panic[2])):
+            said = _before_note(lines[at + 1 : at + 1 + _LINES])
+            found[panic[1]].append((told(said), place_of(place, root)))
     return found
+
+
+def _place(text: str) -> list[Place]:
+    """The place that ``src/lib.rs:7:9:`` is; nothing where it is something else."""
+    path, line, column = text.removesuffix(":").rsplit(":", 2) if text.count(":") > 1 else ("", "", "")
+    return [(path, line)] if path and line.isdecimal() and column.isdecimal() else []
 
 
 def _before_note(lines: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ _NOW = re.compile(r"=== (?:RUN|NAME|CONT) +(\S+)")
 _PACKAGE = re.compile(r"(FAIL|ok  |\?   )\t(\S+)(?:\t.+| \[(.+)\])?")
 _LOG = re.compile(r" +(\S+\.go):(\d+): (.*)")
 _PANIC = re.compile(r"(?:panic|fatal error): .+")
-_FUNCTION = re.compile(r"(\S+?)\.((?:\w|\(|\*|\)|\.)+?)\(.*\)")
+_FUNCTION = re.compile(r"[^\s(].*\(.*\)")
 _FRAME = re.compile(r"\t(\S.*\.\w+):(\d+)(?: \+0x[0-9a-f]+)?")
 _OF_TEST = re.compile(r"(?:Test|Fuzz|Example|Benchmark)\w*")
 _CREATED = re.compile(r"created by (\S+)(?: in goroutine \d+)?")
@@ -109,7 +109,7 @@ def _errors(lines: Sequence[str], root: str) -> dict[str, Failing]:
 def _of_package(name: str, package: _Package, errors: dict[str, Failing], root: str) -> list[Failing]:
     failed = list(dict.fromkeys(package.failed))
     panicked = _of_panic(name, package, failed, root)
-    parents = {test[:at] for test in failed for at, char in enumerate(test) if char == "/"}
+    parents = {test.rpartition("/")[0] for test in failed}
     found = [
         _of_test(name, test, package.logs[test], root)
         for test in failed
@@ -143,7 +143,8 @@ def _of_panic(name: str, package: _Package, failed: Sequence[str], root: str) ->
             function = created[1]
         elif called:
             function = line
-            tests += [called[2]] if called[1] == name and _OF_TEST.fullmatch(called[2]) else []
+            test = line[: line.rindex("(")].removeprefix(f"{name}.")
+            tests += [test] if _OF_TEST.fullmatch(test) else []
         elif frame and function and not _is_go(function, frame[1], root):
             places.insert(0, (frame[1], frame[2]))
         elif not line and places:

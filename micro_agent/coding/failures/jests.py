@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from micro_agent.coding.failures.failing import Failing, told
 from micro_agent.coding.failures.places import Place, place_of
 
-_FILE = re.compile(r" ?(FAIL|PASS) +(?:.* )?(\S+\.[cm]?[jt]sx?)(?: \(.+\))?")
+_FILE = re.compile(r" ?(FAIL|PASS) (?:.* )?(\S+\.[cm]?[jt]sx?)(?: \(.+\))?")
 _TITLE = re.compile(r"  ● (.+)")
 _ENDS = re.compile(r"Test Suites: .+|Summary of all failing tests|-+\|.*")
 _FRAME = re.compile(r" +at (?:.+ \()?(?:file://)?([^()\s][^()]*?):(\d+)(?::\d+)?\)?")
-_CODE = re.compile(r" *(>? *\d+ \||\|)( .*)?")
-_PARSED = re.compile(r" *(\w*Error: (\S.*?): .*) \((\d+):\d+\)")
+_CODE = re.compile(r" *(?:> *)?(?:\d+ )?\|(?: .*)?")
+_PARSED = re.compile(r" *(\w*Error: (.+)) \((\d+):\d+\)")
 _NOT_LOADED = "Test suite failed to run"
 _NO_TEST = re.compile(r" +console\.\w+")
 
@@ -54,7 +54,7 @@ def _failing(test: str, block: Sequence[str], root: str) -> Failing:
     for line in block:
         frame, parsed = _FRAME.fullmatch(line), _PARSED.fullmatch(line)
         if parsed:  # what Babel says; before it stands advice
-            return Failing(test, parsed[1], place_of([(parsed[2], parsed[3])], root))
+            return Failing(test, parsed[1], place_of([(parsed[2].partition(": ")[0], parsed[3])], root))
         if frame:
             places.insert(0, (frame[1], frame[2]))
         elif not places and not _CODE.fullmatch(line):

@@ -19,7 +19,7 @@ _ENDED = re.compile(r"(?:\d+ [a-z]+|no tests ran).* in \d+\.\d+ ?s.*")
 _BLOCK = re.compile(r"(_+) (.+) (_+)")
 _PHASE = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] ")
 _CAPTURED = re.compile(r"-+ ?Captured .+ -+")
-_SUMMED_UP = re.compile(r"(FAILED|ERROR|SUBFAIL(?:ED)?) ?(\[.*?\])? ?(\(.*?\))? (\S.*)")
+_SUMMED_UP = re.compile(r"(FAILED|ERROR|SUBFAIL(?:ED)?) ?(\S.*)")
 _CHAINED = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
@@ -114,12 +114,23 @@ def _read(lines: Sequence[str]) -> _Report:
                 block = _Block("")  # what a test printed, which nobody reads
             block.lines.append(line)
         elif section == "short test summary info" and (summed := _SUMMED_UP.fullmatch(line)):
-            subtest = " ".join(part for part in (summed[2], summed[3]) if part)
-            report.summary.append(_Summed(summed[1] == "ERROR", subtest, summed[4]))
+            subtest, rest = _subtest(summed[2])
+            report.summary.append(_Summed(summed[1] == "ERROR", subtest, rest))
         elif conftest := _CONFTEST.fullmatch(line):
             report.blocks.append(block := _Block(f"ERROR collecting {conftest[1]}"))
             section, width = "ERRORS", 0
     return report
+
+
+def _subtest(text: str) -> tuple[str, str]:
+    """The message and the parameters of a subtest, ``[…] (…)``, and the name behind them."""
+    parts: list[str] = []
+    for opens, closes in ("[", "] "), ("(", ") "):
+        part, closed, rest = text.partition(closes)
+        if text.startswith(opens) and closed:
+            parts.append(part + closes.strip())
+            text = rest.lstrip()
+    return " ".join(parts), text
 
 
 def _title(line: str, width: int) -> str | None:
@@ -137,7 +148,8 @@ def _split(summed: _Summed, keys: set[tuple[bool, str]]) -> tuple[str, str | Non
     suffix = f" {summed.subtest}" if summed.subtest else ""
     ways = [(" - ".join(parts[:at]) + suffix, " - ".join(parts[at:]) or None) for at in range(1, len(parts) + 1)]
     whole = (way for way in ways if (summed.is_error, _key(way[0])) in keys)
-    closed = (way for way in ways if "[" not in way[0] or way[0].removesuffix(suffix).endswith("]"))
+    bare = ((way, way[0].removesuffix(suffix)) for way in ways)
+    closed = (way for way, node in bare if "[" not in node or node.endswith("]"))
     return next(whole, None) or next(closed, ways[-1])
 
 

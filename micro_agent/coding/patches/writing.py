@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
+from micro_agent.coding.contents import is_as_it_was, write_beside
 from micro_agent.coding.patches.changes import Change
 from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.paths import PathForbidden, Place, resolve
@@ -150,13 +151,14 @@ class _Staged:
             below = os.open(name, flags, dir_fd=self.directory)
             os.close(self.directory)
             self.directory = below
-        if self.change.after is not None:
-            _write_beside(self.directory, self.temporary, self.change)
+        change = self.change
+        if change.after is not None:
+            write_beside(self.directory, self.temporary, change.after, change.mode & 0o777, change.was)
 
     def finish(self) -> None:
         """Put the content into its place, if what is there is what was read."""
         name = self.place.name
-        if _identity(_stat(self.directory, name)) != _identity(self.change.was):
+        if not is_as_it_was(self.directory, name, self.change.was):
             raise misfit(f"{self.change.path} was changed by somebody else in the meantime", self.change.path)
         if self.change.after is None:
             os.unlink(name, dir_fd=self.directory)
@@ -168,34 +170,6 @@ class _Staged:
         if self.directory >= 0:
             os.close(self.directory)
         self.place.close()
-
-
-def _stat(directory: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _identity(was: os.stat_result | None) -> tuple[int, ...] | None:
-    """What differs once a file has been written or replaced."""
-    return was and (was.st_dev, was.st_ino, was.st_mode, was.st_size, was.st_mtime_ns)
-
-
-def _write_beside(directory: int, name: str, change: Change) -> None:
-    """Write a new content with the mode and the owner that its file has."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    mode = change.mode & 0o777
-    descriptor = os.open(name, flags, mode, dir_fd=directory)
-    with open(descriptor, "wb", buffering=0) as file:
-        rest = memoryview(change.after or b"")
-        while rest:
-            rest = rest[file.write(rest) :]
-        if change.was is not None:
-            with suppress(PermissionError):  # only the superuser gives files away
-                os.fchown(descriptor, change.was.st_uid, change.was.st_gid)
-            os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
 
 
 def _journal(staged: Sequence[_Staged]) -> bytes:
@@ -263,8 +237,7 @@ def _take_back(root: Path, folder: Path, entry: dict[str, Any]) -> None:
             os.unlink(place.name, dir_fd=place.directory)
             return
         before = kept(folder, entry["before"])
-        change = Change(entry["path"], None, before, entry["mode"], place.was)
-        _write_beside(place.directory, entry["temporary"], change)
+        write_beside(place.directory, entry["temporary"], before, entry["mode"] & 0o777, place.was)
         os.rename(entry["temporary"], place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from micro_agent.coding import category_of
 from micro_agent.testing.coding_model import hands
@@ -11,6 +10,9 @@ from micro_agent.testing.coding_model.conversation import Conversation
 from micro_agent.testing.coding_model.hands import Call, Changer
 from micro_agent.testing.coding_model.knowing import Known, State, state_of
 from micro_agent.testing.coding_model.plan import Edit
+
+_TRIES = 2
+"""So often the right call is made before the model says that it cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Situation:
 
 def situation(talk: Conversation, known: Known, seed: int) -> Situation:
     """Where the model stands."""
-    state = state_of(known, verifies=bool(hands.of_category(talk.tools, "verify")))
+    verifies = bool(hands.of_category(talk.tools, "verify"))
+    state = state_of(known, searches=bool(hands.finders(talk.tools)), verifies=verifies)
     return Situation(talk, known, state, _hand(known, talk, seed))
 
 
@@ -44,8 +47,15 @@ def _hand(known: Known, talk: Conversation, seed: int) -> Changer | None:
 
 
 def right(at: Situation) -> Call | str:
-    """The right next thing: a call, or the answer where nothing is left or no tool is there to do it."""
-    return _ACTIONS[at.state](at) or at.known.plan.answer
+    """The right next thing: a call, or the answer where nothing is left, or nothing that can be done."""
+    due = _ACTIONS[at.state](at)
+    return at.known.plan.answer if due is None or _in_vain(at, due) else due
+
+
+def _in_vain(at: Situation, due: Call) -> bool:
+    """Whether this very call failed several times, and nothing said what else to do."""
+    same = [said for said in at.talk.said if (said.name, said.args) == (due.name, due.args)]
+    return sum(not said.ok and not said.notice and said.suggested is None for said in same) >= _TRIES
 
 
 def with_tool(at: Situation, names: Sequence[str]) -> Call | None:
@@ -70,8 +80,6 @@ def _with(at: Situation, name: str) -> Call | None:
         return _reading(at, (at.known.unread or plan.read)[0])
     if category == "verify" and (plan.test or "test_cmd" in hands.parameters(at.talk.tools, name)):
         return verifying(at)
-    if name == hands.applier(at.talk.tools):
-        return _apply(at)
     return Call(name, {}) if category == "discovery" else None
 
 
@@ -114,14 +122,10 @@ def verifying(at: Situation) -> Call | None:
 
 
 def _search(at: Situation) -> Call | None:
-    for name in hands.of_category(at.talk.tools, "search"):
-        return Call(name, {"pattern": at.known.plan.search})
-    listing = [name for name in hands.of_category(at.talk.tools, "discovery") if "glob" in _given(at, name)]
-    return Call(listing[0], {}) if listing else None
-
-
-def _given(at: Situation, name: str) -> Any:
-    return hands.parameters(at.talk.tools, name)
+    for name in hands.finders(at.talk.tools):
+        sought = "pattern" in hands.parameters(at.talk.tools, name)
+        return Call(name, {"pattern": at.known.plan.search} if sought else {})
+    return None
 
 
 def _reading(at: Situation, path: str) -> Call | None:

@@ -112,10 +112,10 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> list[Said]:
         if message.get("role") == "assistant":
             for ident, reply in _replies(message):
                 found.append(reply)
-                by_id[ident] = reply
+                by_id |= {ident: reply} if ident else {}
         elif found:
             waiting = [one for one in found if one.name is not None and not one.heard]
-            to = by_id.get(str(message.get("tool_call_id"))) or (waiting or found[-1:])[0]
+            to = by_id.get(message.get("tool_call_id") or "") or (waiting or found[-1:])[0]
             to.heard.append(_text(message))
     return found
 
@@ -125,7 +125,7 @@ def _replies(message: Mapping[str, Any]) -> Iterator[tuple[str, Said]]:
     for call in calls:
         function: dict[str, Any] = call.get("function") or {}
         args = function.get("arguments")
-        yield str(call.get("id")), Said(str(function.get("name")), _object(args) or {})
+        yield call.get("id") or "", Said(str(function.get("name")), _object(args) or {})
     if not calls:
         text = _text(message)
         decision = (_object(text) or {}).get("tool")

@@ -99,7 +99,7 @@ def _wrong_path(fail: Failing) -> Reply | None:
 
 
 def _bad_range(fail: Failing) -> Reply | None:
-    if not isinstance(fail.due, Call) or fail.due.name not in fail.at.talk.tools:
+    if not isinstance(fail.due, Call):
         return None
     if not {"start_line", "end_line"} <= hands.parameters(fail.at.talk.tools, fail.due.name).keys():
         return None

@@ -54,6 +54,12 @@ def of_category(tools: Schemas, category: Category) -> list[str]:
     return [name for name in tools if category_of(name) == category]
 
 
+def finders(tools: Schemas) -> list[str]:
+    """The tools that find a place: those that search, or where there are none, those that list files."""
+    searching = [name for name in of_category(tools, "search") if "pattern" in parameters(tools, name)]
+    return searching or [name for name in of_category(tools, "discovery") if "glob" in parameters(tools, name)]
+
+
 def applier(tools: Schemas) -> str | None:
     """The tool that applies what was proposed."""
     return next((name for name in tools if name.startswith("apply") and "patch_id" in parameters(tools, name)), None)

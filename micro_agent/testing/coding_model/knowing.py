@@ -68,22 +68,21 @@ class Known:
 def known_of(talk: Conversation, plan: Plan, *, believing: bool = False) -> Known:
     """What the model knows. ``believing``: it takes its last call for a success, whatever it was told."""
     known = Known(plan, {changer.name: changer for changer in hands.changers(talk.tools)})
-    can_search = bool(hands.of_category(talk.tools, "search"))
+    finders = hands.finders(talk.tools)
     for at, said in enumerate(talk.said):
         trusting = believing and at == len(talk.said) - 1
         if said.name is None or not (said.ok or trusting):
             _no_result(known, said)
             continue
-        _note(known, said, trusting=trusting, finds="search" if can_search else "discovery")
+        known.searched = known.searched or said.name in finders
+        _note(known, said, trusting=trusting)
     return known
 
 
-def _note(known: Known, said: Said, *, trusting: bool, finds: str) -> None:
+def _note(known: Known, said: Said, *, trusting: bool) -> None:
     result, name = said.result or {}, said.name or ""
     category = category_of(name)
-    if category == finds:
-        known.searched = True
-    elif category == "read":
+    if category == "read":
         path = str(result.get("path") or said.args.get("path"))
         if path in known.stale:
             known.stale.discard(path)
@@ -158,12 +157,12 @@ def _squeeze(text: str) -> str:
     return "".join(text.split())
 
 
-def state_of(known: Known, *, verifies: bool) -> State:
-    """What is to be done next. ``verifies``: there is a tool that runs tests."""
+def state_of(known: Known, *, searches: bool, verifies: bool) -> State:
+    """What is to be done next. ``searches``, ``verifies``: there is a tool that finds a place, that runs tests."""
     if known.waiting:
         return "apply"
     begun = known.searched or bool(known.pages) or bool(known.standing)
-    if known.plan.search and not begun:
+    if searches and known.plan.search and not begun:
         return "search"
     if known.unread:
         return "read"

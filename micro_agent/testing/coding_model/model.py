@@ -12,9 +12,9 @@ from micro_agent.coding import category_of
 from micro_agent.errors import ConfigurationError
 from micro_agent.testing.coding_model import actions
 from micro_agent.testing.coding_model.actions import Situation, situation
-from micro_agent.testing.coding_model.conversation import Conversation, Said, flat, read_request
+from micro_agent.testing.coding_model.conversation import Conversation, Said, Schemas, flat, read_request
 from micro_agent.testing.coding_model.faults import FAULTS, Failing, failing, said
-from micro_agent.testing.coding_model.hands import Call, tables
+from micro_agent.testing.coding_model.hands import Call, parameters, tables
 from micro_agent.testing.coding_model.knowing import Known, known_of, passed
 from micro_agent.testing.coding_model.plan import Plan
 from micro_agent.testing.reply import Reply, text
@@ -155,7 +155,7 @@ def _trouble(at: Situation) -> _Trouble | None:
     last = at.talk.said[-1]
     told = bool(last.notice)
     if last.name is None or not last.ok:
-        return _Trouble(told or last.suggested is not None, mistake=True)
+        return _Trouble(told or last.suggested is not None or not _fits(last, at.talk.tools), mistake=True)
     result = last.result or {}
     if result.get("approved") is False:
         return _Trouble(told or bool(result.get("feedback")), mistake=True)
@@ -164,6 +164,11 @@ def _trouble(at: Situation) -> _Trouble | None:
     if _rut(at.talk.said, at.known):
         return _Trouble(told, mistake=True)
     return _Trouble(True, mistake=False) if told else None
+
+
+def _fits(last: Said, tools: Schemas) -> bool:
+    """Whether the last call is one of a tool that is there, with arguments that it has; else the error says so."""
+    return last.name is not None and last.name in tools and last.args.keys() <= parameters(tools, last.name).keys()
 
 
 def _rut(said: tuple[Said, ...], known: Known) -> bool:
@@ -182,6 +187,5 @@ def _followed(at: Situation, last: Said) -> Call | str:
     suggested = last.suggested
     if suggested is not None and suggested[0] in at.talk.tools:
         return Call(*suggested)
-    named = [name for name in re.findall(r"[\w.-]+", last.notice) if name in at.talk.tools and name != last.name]
-    best = actions.right(at)
-    return best if isinstance(best, Call) and best.name == last.name else actions.with_tool(at, named) or best
+    named = [name for name in re.findall(r"[\w.-]*\w", last.notice) if name in at.talk.tools and name != last.name]
+    return actions.with_tool(at, named) or actions.right(at)
