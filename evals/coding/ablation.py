@@ -226,6 +226,14 @@ def _told(options: Mapping[str, Any]) -> str:
     )
 
 
+def _is_done(path: Path) -> bool:
+    """Whether every trial of a cell is there: half of one would compare other tasks."""
+    if not path.exists():
+        return False
+    header, results = read_results(path)
+    return sum(1 for _ in results) == len(header.tasks) * header.epochs
+
+
 def main() -> None:
     """Run the cells that are named and print the tables of those that are done."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -247,7 +255,7 @@ def main() -> None:
             asked = [pool.submit(run_cell, one, out, options.tasks, options.seeds, options.mode) for one in cells]
             for number, done in enumerate(as_completed(asked), 1):
                 print(f"{number}/{len(cells)} {done.result().name}", file=sys.stderr, flush=True)
-    there = [cell for cell in cells if (out / cell.file).exists()]
+    there = [cell for cell in cells if _is_done(out / cell.file)]
     text = "\n".join([_told(vars(options)), *tables(there, lambda cell: figures_of(out / cell.file))])
     (out / "tables.md").write_text(text + "\n", encoding="utf-8")
     print(text)

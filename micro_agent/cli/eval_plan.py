@@ -91,8 +91,8 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
         seed=seed, rubric=rubric_for(asked.tasks, asked.rubrics), settings={
             "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
-            "mode": asked.mode, "max_steps": asked.max_steps or (MAX_STEPS if codes else 6),
-            "max_time": asked.timeout, "sampling": dict(lm.kwargs),
+            "mode": asked.mode, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
+            "max_steps": (MAX_STEPS if codes else 6) if asked.max_steps is None else asked.max_steps,
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
             "llm_timeout": found.llm_timeout, "version": __version__,
             "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),

@@ -1,8 +1,9 @@
 """QuixBugs as coding tasks, from a checkout that is made up here: ours has two programs, and some that are left out."""
 
 import json
-import subprocess
+import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,25 @@ def checkout(tmp_path: Path) -> Path:
     return root
 
 
-def made(folder: Path) -> tuple[int, str, list[str]]:
-    done = subprocess.run([sys.executable, SCRIPT, folder], capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout, done.stderr.splitlines()
+Made = Callable[[Path], tuple[int, str, list[str]]]
 
 
-def test_a_checkout_becomes_tasks_that_can_be_solved(checkout: Path, tmp_path: Path):
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Made:
+    """What the script says of a folder: its exit code, standard output, the lines of standard error."""
+
+    def run(folder: Path) -> tuple[int, str, list[str]]:
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(folder)])
+        with pytest.raises(SystemExit) as left:
+            runpy.run_path(str(SCRIPT), run_name="__main__")
+        out, err = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return left.value.code, out, err.splitlines()
+
+    return run
+
+
+def test_a_checkout_becomes_tasks_that_can_be_solved(checkout: Path, tmp_path: Path, made: Made):
     code, out, said = made(checkout)
     assert code == 0, said
     assert said == [
@@ -78,7 +92,7 @@ def test_a_checkout_becomes_tasks_that_can_be_solved(checkout: Path, tmp_path: P
     assert json.loads(shown.files["tests/test_larger.json"]) == [[[1, 2], 2], [[5, 3], 5]]
 
 
-def test_what_is_no_checkout_is_named(checkout: Path, tmp_path: Path):
+def test_what_is_no_checkout_is_named(checkout: Path, tmp_path: Path, made: Made):
     assert made(tmp_path)[::2] == (
         2, [f"quixbugs.py: {tmp_path} is no checkout of QuixBugs: there is no folder python_programs in it"],
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.coding.places import written
 from micro_agent.evaluation.coding.repository import TEST_CMD, Change
 from micro_agent.evaluation.datasets import load_tasks
@@ -129,6 +130,19 @@ def test_a_task_that_cannot_be_made_says_why():
     for path in ("/etc/passwd", "../a", ".git/config", "", "a\0"):
         assert "not a path in a repository" in broken(repository={"files": {path: ""}})
     assert "there is none; give repository" in broken(repository=None)
+
+
+def test_what_is_wrong_with_a_repository_is_said_with_its_place(tmp_path: Path):
+    path = tmp_path / "t.yaml"
+    for repository, said in {
+        "{fils: {a: b}}": "repository: 'fils' is not a field; did you mean files?",
+        "{test: make}": "repository.files: is missing; write it",
+        "{files: {a: b}, planted: [{path: a, target: b, replace: c}]}": "'replace' is not a field; did you mean rep",
+    }.items():
+        path.write_text(f"- {{question: q, expect_changed: [], repository: {repository}}}")
+        with pytest.raises(ConfigurationError) as caught:
+            load_tasks(path)
+        assert said in str(caught.value)
 
 
 def test_tasks_are_read_from_lines_of_json_as_well(tmp_path: Path):

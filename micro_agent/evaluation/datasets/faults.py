@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from micro_agent.evaluation.coding.repository import Change, Repository
 from micro_agent.evaluation.datasets.files import FIELDS, unknown_name
 from micro_agent.evaluation.task import ExpectedNumber
 
@@ -25,6 +26,9 @@ _KIND_ADVICE = {
     "string_pattern_mismatch": "is blank; write it, or leave the field out",
 }
 _SHOWN = 40
+_BELOW: dict[str, type[BaseModel]] = {"expect_number": ExpectedNumber, "repository": Repository, "planted": Change}
+"""What stands under a field."""
+_NAMES = frozenset(FIELDS).union(*(model.model_fields for model in _BELOW.values()))
 
 
 def faults_of(error: ValidationError) -> Iterator[str]:
@@ -34,11 +38,11 @@ def faults_of(error: ValidationError) -> Iterator[str]:
 
 
 def _fault(detail: ErrorDetails) -> str:
-    place = [part for part in detail["loc"] if part in FIELDS or part in ExpectedNumber.model_fields]
+    place = [part for part in detail["loc"] if part in _NAMES]
     name = ".".join(map(str, place))
     kind = detail["type"]
     if kind == "extra_forbidden":
-        known = tuple(ExpectedNumber.model_fields) if place else FIELDS
+        known = tuple(_BELOW[str(place[-1])].model_fields) if place else FIELDS
         return f"{f'{name}: ' if name else ''}{unknown_name('field', str(detail['loc'][-1]), known)}"
     if kind == "value_error":
         return _line(str(detail.get("ctx", {}).get("error")))
