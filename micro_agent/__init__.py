@@ -4,16 +4,14 @@ The names below load when they are first used, so that importing the package (an
 import DSPy.
 """
 
-import sys
 from importlib import import_module
 from logging import LogRecord, getLogger
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
+    from micro_agent.coder import coding_agent
     from micro_agent.coding.gates import get_gate_status
-    from micro_agent.coding_agent import coding_agent
     from micro_agent.models import configure_lm
     from micro_agent.plans import Plan, PlanState, PlanTask, run_plan
     from micro_agent.rules.limits import Limits
@@ -36,7 +34,7 @@ _HOME = {
     "Run": "micro_agent.run",
     "Step": "micro_agent.run",
     "Tool": "micro_agent.tools",
-    "coding_agent": "micro_agent.coding_agent",
+    "coding_agent": "micro_agent.coder",
     "configure_lm": "micro_agent.models",
     "get_gate_status": "micro_agent.coding.gates",
     "run_plan": "micro_agent.plans",
@@ -51,17 +49,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    """Python sets a module on its package once it is loaded; a public name stays what it names all the same."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        is_home = isinstance(value, ModuleType) and _HOME.get(name) == value.__name__
-        super().__setattr__(name, getattr(value, name) if is_home else value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

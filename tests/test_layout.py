@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = [
     "errors", "text", "files", "dspy_internals", "tools", "run", "cancel", "effects", "rules", "decoding", "sampling",
     "demos", "storage", "traces", "index", "models", "context", "wires", "planning", "loop", "streaming", "running",
-    "program", "coding", "agent", "coding_agent", "plans", "observing", "replay", "testing", "evaluation", "optimize",
+    "program", "coding", "agent", "coder", "plans", "observing", "replay", "testing", "evaluation", "optimize",
     "doctor", "server", "cli",
 ]  # fmt: skip
 """The rooms of the package, from what knows nothing of the others to the front doors: imports go towards the first."""

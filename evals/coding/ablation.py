@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.cancel import Cancel
+from micro_agent.coder import coding_agent
 from micro_agent.coding.coach import CoachSettings
-from micro_agent.coding_agent import coding_agent
 from micro_agent.evaluation import Header, Result, ResultFile, Trial, load_tasks, read_results, remaining, trials
 from micro_agent.evaluation.coding.asking import ask_in_place
 from micro_agent.evaluation.coding.outcome import Hidden, outcome_of

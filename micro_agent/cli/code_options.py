@@ -103,8 +103,8 @@ class CodeOptions(AgentOptions):
         )  # fmt: skip
         store = store_of(found, self.traces_dir, repository)
         from micro_agent.cli.prompt import confirmer
+        from micro_agent.coder import coding_agent, coding_lm, settings_for
         from micro_agent.coding.coach import gates_in
-        from micro_agent.coding_agent import coding_agent, coding_lm, settings_for
 
         confirm = confirmer(self.approve.value if self.approve else None)
         lm = coding_lm(self.provider, self.model, self.base_url, environment=found)

@@ -10,8 +10,8 @@ from typing import Any
 from micro_agent import MicroAgent, __version__
 from micro_agent.cancel import Cancel
 from micro_agent.cli.options import measured_model, rules_of, tools_of
+from micro_agent.coder import MAX_STEPS, coding_agent, settings_for
 from micro_agent.coding.coach import settings_of
-from micro_agent.coding_agent import MAX_STEPS, coding_agent, settings_for
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.coding.asking import ask_in_place
 from micro_agent.evaluation.coding.places import Place, Places

@@ -20,11 +20,11 @@ _WORD = re.compile(r"[a-z]{1,15}|[A-Z]{1,15}")
 _CREDENTIAL = re.compile(r"[A-Za-z][A-Za-z0-9-]* +(\S+)")
 """The value of an ``Authorization`` header (RFC 9110, section 11.4)."""
 _FORMAT_WORDS = frozenset({
-    "base_url", "coercions", "confirmation", "confirmation_required", "context_length", "cost_usd", "decision",
-    "fallback_from", "finish_reason", "finished_by", "forked_at", "input_tokens", "latency_s", "lm_calls",
-    "model_answer", "observation", "output_tokens", "provider", "question", "recorded_bytes", "reply_reserve",
-    "sampling", "schema_version", "settings", "side_effects", "termination_reason", "tool_calls", "tool_started",
-    "ungrounded",
+    "approval", "base_url", "coercions", "confirmation", "confirmation_required", "context_length", "cost_usd",
+    "decision", "fallback_from", "finish_reason", "finished_by", "forked_at", "input_tokens", "latency_s",
+    "lm_calls", "model_answer", "observation", "output_tokens", "programs", "provider", "question",
+    "recorded_bytes", "reply_reserve", "sampling", "schema_version", "settings", "side_effects",
+    "termination_reason", "tool_calls", "tool_started", "traceparent", "ungrounded",
 })  # fmt: skip
 """Words of `_SHORTEST` letters or more that stand in every trace."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from micro_agent.coding_agent import coding_agent
+from micro_agent.coder import coding_agent
 from micro_agent.effects import Approval, Question
 from micro_agent.run import SELF_CORRECTION, Run
 from micro_agent.running.session import Confirmation

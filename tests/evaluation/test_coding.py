@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from micro_agent.cancel import Cancel
-from micro_agent.coding_agent import coding_agent
+from micro_agent.coder import coding_agent
 from micro_agent.evaluation.coding.asking import ask_in_place
 from micro_agent.evaluation.coding.outcome import Hidden, Outcome, outcome_of, premature, with_outcome
 from micro_agent.evaluation.coding.places import Place, Places

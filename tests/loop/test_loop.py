@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from micro_agent import Limits, MicroAgent, Run, tool
-from micro_agent.effects import Act, Failure, Plan
+from micro_agent.effects import Act, Approval, Confirm, Failure, Plan
 from micro_agent.loop.agent_loop import AgentLoop
 from micro_agent.rules import (
     AfterStep,
@@ -335,6 +335,18 @@ def test_a_driver_that_answers_with_nonsense_is_told() -> None:
     assert isinstance(next(effects), Plan)
     with pytest.raises(AssertionError, match="a driver answered with"):
         effects.send(Outcome(None, ok=True, error=None, latency_s=0.0))
+
+
+def test_a_driver_that_does_not_approve_has_refused() -> None:
+    run = Run(question="?")
+    plus = tool(requires_confirmation=True)(add)
+    effects = AgentLoop(run, {"add": plus}, [], Limits(max_steps=1)).effects()
+    next(effects)
+    asked = {"tool_calls": [{"name": "add", "args": {"a": 1, "b": 2}, "call_id": "x"}]}
+    assert isinstance(effects.send(LMCall(reply={}, decision=asked)), Confirm)
+    with pytest.raises(StopIteration):
+        effects.send(Approval("reject", feedback="Not now."))
+    assert [step.error for step in run.steps] == ["APPROVAL_REJECTED"]
 
 
 def test_a_tool_that_was_under_way_when_the_run_ended_keeps_what_is_known_of_it() -> None:

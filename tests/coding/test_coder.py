@@ -1,16 +1,14 @@
 """`coding_agent`: the toolset, the coach and a model in one repository, from the library."""
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import micro_agent
 from micro_agent import Limits, get_gate_status
+from micro_agent.coder import coding_agent, coding_lm
 from micro_agent.coding.coach import CoachSettings
 from micro_agent.coding.workplace import store_of
-from micro_agent.coding_agent import coding_agent, coding_lm
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.settings import load_settings
 from micro_agent.testing import ModelServer, Reply, ScriptedLM, call, text
@@ -135,9 +133,3 @@ def test_other_defaults_are_no_settings(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TEMPERATURE", "0.7")
     found = load_settings().with_defaults(temperature=0.1)
     assert (found.temperature, "temperature" in found.model_fields_set) == (0.7, True)
-
-
-def test_the_public_name_is_the_function_also_once_its_module_is_loaded(monkeypatch: pytest.MonkeyPatch):
-    module = importlib.import_module("micro_agent.coding_agent")
-    monkeypatch.setattr(micro_agent, "coding_agent", module)  # as Python does when it has loaded it
-    assert micro_agent.coding_agent is coding_agent
