@@ -159,8 +159,9 @@ def _ask(
 
     def agent(place: Place) -> Any:
         return coding_agent(
-            place.repo, lm=ScriptedLM(model), mode=mode, settings=cell.settings, confirm="all", state_dir=place.state
-        )
+            place.repo, lm=ScriptedLM(model), mode=mode, settings=cell.settings, confirm="all", state_dir=place.state,
+            finish="ask",  # as with every server of weak models: an announcement is asked about
+        )  # fmt: skip
 
     run = ask_in_place(trial, cancel, places=places, agent_for=agent, known=known)
     steps = [type(step).model_validate(step.model_dump(include=_KEPT)) for step in run.steps]
