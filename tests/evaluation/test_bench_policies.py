@@ -66,6 +66,7 @@ def test_a_model_that_knows_all_is_right_in_every_way(capsys: pytest.CaptureFixt
     assert {(10_000 + number) * 100 for number in range(N)} < seeds
 
 
+@pytest.mark.torture
 def test_what_nobody_asked_for_is_counted_and_paired_with_the_first_way(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -64,7 +64,7 @@ def play(url: str) -> dict[str, Any]:
         "429": failure(ask),
         "known": engine.default_mode,
         "unknown": LiteLLMEngine(model="openai/some-local-model").default_mode,
-        "named": mode_of(dspy.LM("mistral/mistral-large-latest", api_key="k")),
+        "named": [mode_of(dspy.LM(name, api_key="k")) for name in ("mistral/mistral-large-latest", "nobody/knows")],
         "mode": os.environ["LITELLM_MODE"],
     }
 

@@ -24,7 +24,6 @@ def test_a_model_of_ours_says_its_provider() -> None:
         ("openai/anything", "openai", "native"),
         ("gpt-4o-mini", "openai", "native"),
         ("ollama_chat/llama3.2:1b", "ollama_chat", "json"),
-        ("nobody/knows-this", "nobody", "json"),
     ],
 )
 def test_any_other_is_read_from_its_name(name: str, provider: str, mode: Mode) -> None:

@@ -48,6 +48,7 @@ def rows_of(*paths: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.torture
 def test_the_labelled_questions() -> None:
     rows = rows_of(QUESTIONS)
     for row in rows:
