@@ -44,7 +44,7 @@ test: $(READY) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
 
 # What these run is covered by the tests of the rooms themselves, which is the point: they are left out.
-UNMEASURED := docs llama making scenarios finishing/test_endings.py test_layout.py test_patterns.py \
+UNMEASURED := docs scenarios finishing/test_endings.py test_layout.py test_patterns.py \
 	evaluation/test_bench_policies.py evaluation/test_against_react.py
 
 coverage: $(READY) ## Run those of the rooms, half as fast; every branch must be covered

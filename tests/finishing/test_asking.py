@@ -140,6 +140,12 @@ def test_nobody_is_asked_without_tools_or_where_the_limits_are_reached() -> None
     assert (spent.answer, spent.finished_by, spent.usage.lm_calls) == ("A good day.", "prose", 1)
 
 
+def test_a_model_that_thinks_may_think_about_the_question() -> None:
+    _, plain = asked(text("Nowhere."), DONE)
+    _, thinks = asked(text("Nowhere.", reasoning="Is it here?"), DONE)
+    assert (plain[1].get("max_tokens"), thinks[1].get("max_tokens")) == (10, plain[0].get("max_tokens"))
+
+
 def test_the_question_is_not_counted_as_a_step() -> None:
     run, _ = asked(text("I look."), GO_ON, LOOK, text("Nowhere."), DONE, limits=Limits(max_steps=2))
     assert (run.answer, len(run.steps)) == ("Nowhere.", 3)
