@@ -31,30 +31,40 @@ MODULES = {module_name(path): path for path in sorted((ROOT / "micro_agent").rgl
 MAY_IMPORT_DSPY = tuple(f"micro_agent.{name}." for name in WITH_DSPY)
 
 
-@cache
-def tree(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_bytes(), str(MODULES[module]))
-
-
 def part(module: str) -> str:
     """The part of the package that a module belongs to: ``rules`` for ``micro_agent.rules.limits``."""
     return f"{module}.".split(".")[1]
 
 
-def when_run(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements below a node that can run, inside functions too: all but those for type checkers."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")):
-            yield from when_run(child)
+@cache
+def statements(module: str) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements of a module, inside functions too; with each whether it runs: not for type checkers."""
+    return list(_below(ast.parse(MODULES[module].read_bytes(), str(MODULES[module])), runs=True))
 
 
-def imports(module: str, nodes: Iterator[ast.AST]) -> Iterator[str]:
-    """The modules that import statements name, absolute; ``from a import b`` is ``a.b`` where that is a module."""
-    for node in nodes:
+def _below(node: ast.AST, *, runs: bool) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node, runs
+    elif isinstance(node, ast.If):
+        runs = runs and "TYPE_CHECKING" not in (getattr(node.test, "id", ""), getattr(node.test, "attr", ""))
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):  # what holds statements
+        for child in getattr(node, name, ()):
+            yield from _below(child, runs=runs)
+
+
+def imports(module: str, *, run: bool = False) -> Iterator[str]:
+    """The modules that import statements name, absolute; ``from a import b`` is ``a.b`` where that is a module.
+
+    Args:
+        module: The module that imports.
+        run: Leave out what is imported for type checkers only.
+    """
+    for node, runs in statements(module):
+        if run and not runs:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = _absolute(module, node)
             yield from (f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names)
 
@@ -68,7 +78,7 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 
 def dspys(module: str) -> set[str]:
     """The modules of DSPy that a module imports."""
-    return {name for name in imports(module, ast.walk(tree(module))) if name.split(".")[0] == "dspy"}
+    return {name for name in imports(module) if name.split(".")[0] == "dspy"}
 
 
 def test_dspy_is_imported_where_it_may_be() -> None:
@@ -82,7 +92,7 @@ def test_what_dspy_does_not_export_is_named_in_one_file() -> None:
     private = {
         (module, alias.name)
         for module in others
-        for node in ast.walk(tree(module))
+        for node, _ in statements(module)
         if isinstance(node, ast.ImportFrom) and not node.level and node.module in PUBLIC_DSPY
         for alias in node.names
         if alias.name.startswith("_")
@@ -94,13 +104,13 @@ def test_imports_go_to_rooms_below() -> None:
     wrong: list[tuple[str, str]] = []
     for module in filter(part, MODULES):
         below = {"", *ROOMS[: ROOMS.index(part(module)) + 1]} if part(module) != "__main__" else {"cli"}
-        found = imports(module, when_run(tree(module)))
+        found = imports(module, run=True)
         wrong += [(module, name) for name in found if name.split(".")[0] == "micro_agent" and part(name) not in below]
     assert wrong == []
 
 
 def test_imports_go_in_no_circle() -> None:
-    graph = {module: set(imports(module, when_run(tree(module)))) & set(MODULES) for module in MODULES}
+    graph = {module: set(imports(module, run=True)) & set(MODULES) for module in MODULES}
     for module, imported in graph.items():
         assert module not in imported, module
     circle: list[str] = []
