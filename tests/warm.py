@@ -4,7 +4,6 @@ Each is a process with a directory, an environment and streams of its own, is se
 What belongs to the start itself (what is imported, the installed script, the locale) is tested where Python is started.
 """
 
-import atexit
 import json
 import os
 import signal
@@ -12,23 +11,29 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 1 << 17
 """Bytes of a command with its environment."""
 SCRIPT = """\
 #!{python} -IS
-import signal, sys
-sys.path.append({root!r})
-from tests.warm import Process
-process = Process({address!r}, [*{command!r}, *sys.argv[1:]])
-signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
-sys.exit(process.wait() % 256)
+import _signal, _socket, array, os, sys
+from _json import encode_basestring_ascii as text
+# What `Process` does, with what costs nothing to import: a page of the docs runs it ten times.
+command = ", ".join(map(text, [*{command!r}, *sys.argv[1:]]))
+environment = ", ".join(text(name) + ": " + text(value) for name, value in os.environ.items())
+request = '{{"command": [%s], "directory": %s, "environment": {{%s}}, "fresh": false}}'
+server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+server.connect({address!r})
+streams = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))]
+server.sendmsg([(request % (command, text(os.getcwd()), environment)).encode()], streams)
+pid = int(server.recv(99))
+_signal.signal({terminate}, lambda number, frame: os.kill(pid, number))
+sys.exit(int(server.recv(99)) % 256)
 """
 
 
@@ -161,14 +166,14 @@ class Warm:
         self.scripts.mkdir()
         for name, command in (("micro-agent", ["-m", "micro_agent"]), ("python", list[str]())):
             script = self.scripts / name
-            known = {"python": sys.executable, "root": str(ROOT), "address": self.address, "command": command}
-            script.write_text(SCRIPT.format(**known))
+            known = {"python": sys.executable, "address": self.address, "command": command}
+            script.write_text(SCRIPT.format(terminate=int(signal.SIGTERM), **known))
             script.chmod(0o755)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
             listening.bind(self.address)
             listening.listen()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.warm", str(listening.fileno())],
+                [sys.executable, "-m", "tests.forking", str(listening.fileno())],
                 cwd=home, env=empty_environment(home), pass_fds=[listening.fileno()],
             )  # fmt: skip
 
@@ -216,120 +221,3 @@ class Warm:
             process.kill()
             raise
         return subprocess.CompletedProcess(process.args, process.wait(), out.decode(), err.decode())
-
-
-def reap(number: int, frame: object) -> None:
-    """Bury those who have ended: if they were ignored, their processor time would not be counted as the tests'."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def forked(listening: socket.socket) -> dict[str, Any]:
-    """Fork for every request; return it in the process that is to do what it says."""
-    signal.signal(signal.SIGCHLD, reap)  # who waits for a process is not waited for
-    while True:
-        client, _ = listening.accept()
-        if os.fork():
-            client.close()
-            continue
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        data, streams, _, _ = socket.recv_fds(client, LONGEST, 3)
-        if pid := os.fork():
-            for descriptor in streams:
-                os.close(descriptor)
-            client.send(b"%d" % pid)
-            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-            assert ended is not None
-            client.send(b"%d" % (ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status))
-            client.recv(1)  # until whoever asked has closed it: no other process gets the pid while it may be signalled
-            os.waitpid(pid, 0)
-            os._exit(0)
-        for number, descriptor in enumerate(streams):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-        client.close()
-        listening.close()
-        return json.loads(data)
-
-
-def become(request: Mapping[str, Any], path: Sequence[str]) -> None:
-    """Take on the directory, the environment and the streams that Python would have if it were started there."""
-    import io
-
-    os.chdir(request["directory"])
-    os.environ.clear()
-    os.environ.update(request["environment"])
-    time.tzset()
-    given = os.environ.get("PYTHONPATH", "")
-    sys.path[:] = [request["directory"], *filter(None, given.split(os.pathsep)), *path]
-    sys.stdin, sys.stdout, sys.stderr = (
-        io.TextIOWrapper(os.fdopen(number, mode, closefd=False), "utf-8", errors, line_buffering=lines)
-        for number, mode, errors, lines in (
-            (0, "rb", "strict", False), (1, "wb", "strict", os.isatty(1)), (2, "wb", "backslashreplace", True)
-        )
-    )  # fmt: skip
-    if request["fresh"]:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "micro_agent"]:
-            del sys.modules[name]
-
-
-def play(command: Sequence[str]) -> None:
-    """Do what Python does with these words of a command line."""
-    import runpy
-    from types import ModuleType
-
-    if command[0] == "-m":
-        sys.argv = list(command[1:])
-        sys.modules.pop(command[1], None)  # it runs anew as the main one
-        runpy.run_module(command[1], run_name="__main__", alter_sys=True)
-    elif command[0] == "-c":
-        sys.argv, sys.path[0] = ["-c", *command[2:]], ""
-        main = sys.modules["__main__"] = ModuleType("__main__")
-        exec(compile(command[1], "<string>", "exec"), main.__dict__)
-    else:
-        sys.argv, sys.path[0] = list(command), str(Path(command[0]).resolve().parent)
-        runpy.run_path(command[0], run_name="__main__")
-
-
-def end(code: int) -> NoReturn:
-    """End as Python does, but leave the modules as they are: to take them down takes as long as all the rest."""
-    threading._shutdown()  # pyright: ignore - as multiprocessing does it
-    atexit._run_exitfuncs()  # pyright: ignore
-    with suppress(OSError, ValueError, AttributeError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code & 0xFF)
-    sys.exit(code)  # what cannot be written is told by Python itself
-
-
-def main() -> None:
-    """Import everything, then run what is asked for."""
-    import gc
-    import importlib
-    import pkgutil
-
-    import micro_agent
-    from micro_agent.rules.required_tools import implied
-
-    path = [*(folder for folder in sys.path[1:] if folder != str(ROOT)), str(ROOT)]  # it is installed from there
-    importlib.import_module("dspy")  # what takes the time
-    for module in pkgutil.walk_packages(micro_agent.__path__, "micro_agent."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    implied("What is 2+3?")  # it reads its words and weights when it is first asked
-    gc.freeze()
-    request = forked(socket.socket(fileno=int(sys.argv[1])))
-    become(request, path)
-    code = 0
-    try:
-        play(request["command"])
-    except SystemExit as leaving:
-        if not isinstance(leaving.code, int | None):
-            raise
-        code = leaving.code or 0
-    end(code)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,11 @@
 """Executes the blocks of one page, in order, in the current directory: `python play.py PAGE BLOCKS OUTPUTS`.
 
 Python blocks share one namespace, as in a notebook. BLOCKS is a JSON list of ``{language, line, content}``; OUTPUTS
-receives the JSON list of what each one printed. It is a process of its own, and the page imports the package itself.
+receives the JSON list of what each one printed. It is a process of its own, and the page imports the package itself:
+what is imported already is hidden until the page does.
 """
 
+import builtins
 import io
 import json
 import os
@@ -23,11 +25,29 @@ def main(page: str, source: str, target: str) -> None:
     """Execute every block and write the outputs; the first that fails ends it with its traceback."""
     module = sys.modules["__main__"] = ModuleType("__main__")
     sys.path[0] = ""
+    _hide("micro_agent")
     try:
         outputs = [_play(block, page, module) for block in json.loads(Path(source).read_text())]
     finally:
         _server.end()
     Path(target).write_text(json.dumps(outputs))
+
+
+def _hide(package: str) -> None:
+    """Take the modules that are imported already out of a package: each is in it once somebody imports it."""
+    there, really = sys.modules[package], builtins.__import__
+    for name in [name for name, value in vars(there).items() if sys.modules.get(f"{package}.{name}") is value]:
+        delattr(there, name)
+
+    def imported(name: str, *how: Any, **more: Any) -> ModuleType:
+        module = really(name, *how, **more)
+        first, _, inner = name.partition(".")
+        if first == package and inner:
+            child = inner.partition(".")[0]
+            setattr(there, child, sys.modules[f"{package}.{child}"])
+        return module
+
+    builtins.__import__ = imported
 
 
 class _Server:

@@ -120,7 +120,7 @@ def play(page: Path, played: list[Block], directory: Path, warm: Warm) -> list[s
     (scratch / "blocks.json").write_text(json.dumps(content))
     path = os.pathsep.join([str(warm.scripts), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     done = warm.run(
-        PLAY, page, scratch / "blocks.json", scratch / "outputs.json", cwd=work, timeout=150, fresh=True,
+        PLAY, page, scratch / "blocks.json", scratch / "outputs.json", cwd=work, timeout=150,
         env={"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"},
     )  # fmt: skip
     assert done.returncode == 0, f"{page}:\n{done.stdout}{done.stderr}"
@@ -157,6 +157,7 @@ LIES = {
     "output": "```python\nprint(16)\n```\n\n```text\n17\n```\n",
     "exception": "```python\nraise ValueError\n```\n",
     "namespace": "```python\nx = 1\n```\n```python\ny\n```\n",
+    "import": "```python\nimport micro_agent\n\nmicro_agent.testing\n```\n",
     "console": "```console\n$ micro-agent --help\nno such line\n```\n",
     "server": "```console\n$ micro-agent serve --no-such-option &\nmicro-agent listens on …\n```\n",
     "exit code": "```console\n$ micro-agent no-such-command\n…\n```\n",
