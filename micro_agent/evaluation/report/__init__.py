@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render", "write_report"]
 
-_EXTRA = ("altair", "jinja2", "vl_convert")
+_EXTRA = ("jinja2", "vl_convert")
 
 
 def write_report(out: Path, results: Path, *, baseline: Path | None = None) -> None:

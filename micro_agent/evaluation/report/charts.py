@@ -8,16 +8,15 @@ scaled below what can be read.
 Names of tags, checks and reasons come from others and never reach the drawing program, which some texts bring down
 (version 1.9 ends the process on U+FFFE): it draws the row's number, which is replaced by the name, escaped.
 """
-# pyright: reportUnknownMemberType=false
+# The specifications are written as the JSON that they are (https://vega.github.io/vega-lite/docs/): to build them by
+# objects of a library took half as long again as to draw them.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any
 from unicodedata import east_asian_width
 
-import altair as alt
 import vl_convert
 from markupsafe import Markup, escape
 
@@ -25,6 +24,7 @@ from micro_agent.evaluation.figures import Rate
 from micro_agent.evaluation.report.bins import Histogram
 from micro_agent.text.printable import printable
 
+Spec = dict[str, Any]
 INK, MUTED, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--line)", "var(--paper)"
 MARK, BASELINE = "var(--accent)", "var(--muted)"
 
@@ -35,8 +35,23 @@ _CELLS = 17
 """The letters that fit in it in a wide font. Those of East Asian scripts count twice."""
 _ROW = 22
 _PLOT = 130
-_VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-_PERCENT = alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], title=None, ticks=False, domain=False)
+_STEPS: Spec = {"step": _ROW}
+_PERCENT: Spec = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "ticks": False, "domain": False}
+_NAMED: Spec = {
+    "field": "name", "type": "nominal", "sort": None,
+    "axis": {
+        "minExtent": _NAMES, "maxExtent": _NAMES, "labelAlign": "left", "labelPadding": _NAMES,
+        "title": None, "ticks": False, "domain": False,
+    },
+}  # fmt: skip
+_AXIS: Spec = {
+    "labelColor": MUTED, "titleColor": MUTED, "gridColor": GRID, "domainColor": GRID, "tickColor": GRID,
+    "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal",
+}  # fmt: skip
+_CONFIG: Spec = {
+    "aria": False, "background": "transparent", "font": "sans-serif", "padding": 2, "axis": _AXIS,
+    "axisY": {"labelColor": INK}, "view": {"stroke": None}, "text": {"fontSize": 11},
+}  # fmt: skip
 
 
 def rates_chart(rates: Mapping[str, Rate], *, title: str, description: str, overall: float | None = None) -> Markup:
@@ -44,9 +59,9 @@ def rates_chart(rates: Mapping[str, Rate], *, title: str, description: str, over
     rows = _rows(rates.values())
     layers = [_intervals(rows, MARK), _dots(rows, MARK, filled=True)]
     if overall is not None:
-        line = alt.Chart(_data([{"value": overall}])).mark_rule(color=INK, strokeDash=[2, 3], opacity=0.7)
-        layers.insert(0, line.encode(x=alt.X("value:Q")))
-    return _svg(layers, alt.Step(_ROW), title, description, names=rates)
+        dashed: Spec = {"type": "rule", "color": INK, "strokeDash": [2, 3], "opacity": 0.7}
+        layers.insert(0, _layer([{"value": overall}], dashed, x=_quantity("value")))
+    return _svg(layers, _STEPS, title, description, names=rates)
 
 
 def compared_chart(rates: Mapping[str, tuple[Rate, Rate]], *, title: str, description: str) -> Markup:
@@ -55,17 +70,17 @@ def compared_chart(rates: Mapping[str, tuple[Rate, Rate]], *, title: str, descri
     after = _rows(second for _, second in rates.values())
     joined = [{**a, "low": b["value"], "high": a["value"]} for a, b in zip(after, before, strict=True)]
     layers = [_intervals(joined, BASELINE), _dots(before, BASELINE, filled=False), _dots(after, MARK, filled=True)]
-    return _svg(layers, alt.Step(_ROW), title, description, names=rates)
+    return _svg(layers, _STEPS, title, description, names=rates)
 
 
 def counts_chart(counts: Mapping[str, int], *, title: str, description: str) -> Markup:
     """A bar for each count, in the order given, with the number at its end."""
     rows = [{"name": _placeholder(row), "count": number} for row, number in enumerate(counts.values())]
-    room = alt.Scale(domain=[0, 1.15 * max(counts.values())])  # the numbers stand in what is over
-    base = alt.Chart(_data(rows)).encode(x=alt.X("count:Q", axis=None, scale=room), y=_named("name"))
-    bars = base.mark_bar(color=MARK, height=12)
-    numbers = base.mark_text(align="left", dx=5, color=INK).encode(text=alt.Text("count:Q", format=","))
-    return _svg([bars, numbers], alt.Step(_ROW), title, description, names=counts)
+    room = {"domain": [0, 1.15 * max(counts.values())]}  # the numbers stand in what is over
+    x, text = _quantity("count", axis=None, scale=room), _quantity("count", format=",")
+    bars = _layer(rows, {"type": "bar", "color": MARK, "height": 12}, x=x, y=_NAMED)
+    numbers = _layer(rows, {"type": "text", "align": "left", "dx": 5, "color": INK}, x=x, y=_NAMED, text=text)
+    return _svg([bars, numbers], _STEPS, title, description, names=counts)
 
 
 def histogram_chart(
@@ -78,27 +93,31 @@ def histogram_chart(
         if n
     ]
     ends = [binned.edges[0], binned.edges[-1]]
-    scale = alt.Scale(type="log" if binned.logarithmic else "linear", domain=ends, nice=False, zero=False)
-    measured = alt.Axis(format=format, title=axis, tickCount=4, grid=False, labelOverlap=True, labelSeparation=20)
-    x = alt.X("from:Q", scale=scale, axis=measured)
-    counted = alt.Axis(title="trials", tickCount=4, tickMinStep=1, domain=False, ticks=False)
-    y = alt.Y("count:Q", scale=alt.Scale(zero=True), axis=counted)
-    bars = alt.Chart(_data(rows)).mark_bar(color=MARK, xOffset=0.5, x2Offset=-0.5)
-    layers: list[alt.Chart] = [bars.encode(x=x, x2="to:Q", y=y, y2=alt.datum(0))]
+    scale = {"type": "log" if binned.logarithmic else "linear", "domain": ends, "nice": False, "zero": False}
+    measured = {
+        "format": format, "title": axis, "tickCount": 4, "grid": False, "labelOverlap": True, "labelSeparation": 20
+    }  # fmt: skip
+    counted = {"title": "trials", "tickCount": 4, "tickMinStep": 1, "domain": False, "ticks": False}
+    bars = _layer(
+        rows, {"type": "bar", "color": MARK, "xOffset": 0.5, "x2Offset": -0.5},
+        x=_quantity("from", scale=scale, axis=measured), x2={"field": "to"},
+        y=_quantity("count", scale={"zero": True}, axis=counted), y2={"datum": 0},
+    )  # fmt: skip
+    layers = [bars]
     for row, (name, value) in enumerate(marks.items()):
         layers += _marked(name, value, row, right=_position(binned, value) > 0.7)
     return _svg(layers, _PLOT, title, description)
 
 
-def _marked(name: str, value: float, row: int, *, right: bool) -> list[alt.Chart]:
+def _marked(name: str, value: float, row: int, *, right: bool) -> list[Spec]:
     """A line at a value with its name above the plot, to the side where there is room."""
-    chart = alt.Chart(_data([{"value": value, "name": name}])).encode(x=alt.X("value:Q"))
-    top = alt.value(-6 - 14 * row)
-    bottom = alt.value(_PLOT)
-    halo = chart.mark_rule(color=PAPER, strokeWidth=3).encode(y=top, y2=bottom)
-    line = chart.mark_rule(color=INK, strokeDash=[3, 2]).encode(y=top, y2=bottom)
-    side: dict[str, Any] = {"align": "right", "dx": -4} if right else {"align": "left", "dx": 4}
-    return [halo, line, chart.mark_text(color=INK, **side).encode(y=top, text="name:N")]
+    rows = [{"value": value, "name": name}]
+    x, top, bottom = _quantity("value"), {"value": -6 - 14 * row}, {"value": _PLOT}
+    halo = _layer(rows, {"type": "rule", "color": PAPER, "strokeWidth": 3}, x=x, y=top, y2=bottom)
+    line = _layer(rows, {"type": "rule", "color": INK, "strokeDash": [3, 2]}, x=x, y=top, y2=bottom)
+    side: Spec = {"align": "right", "dx": -4} if right else {"align": "left", "dx": 4}
+    text = {"field": "name", "type": "nominal"}
+    return [halo, line, _layer(rows, {"type": "text", "color": INK, **side}, x=x, y=top, text=text)]
 
 
 def _position(binned: Histogram, value: float) -> float:
@@ -128,38 +147,32 @@ def _rows(rates: Iterable[Rate]) -> list[dict[str, Any]]:
     ]
 
 
-def _named(field: str) -> alt.Y:
-    axis = alt.Axis(
-        minExtent=_NAMES, maxExtent=_NAMES, labelAlign="left", labelPadding=_NAMES,
-        title=None, ticks=False, domain=False,
-    )  # fmt: skip
-    return alt.Y(f"{field}:N", sort=None, axis=axis)
+def _intervals(rows: Sequence[Spec], color: str) -> Spec:
+    x = _quantity("low", scale={"domain": [0, 1]}, axis=_PERCENT)
+    return _layer(rows, {"type": "rule", "color": color, "strokeWidth": 2}, x=x, x2={"field": "high"}, y=_NAMED)
 
 
-def _intervals(rows: Sequence[Mapping[str, Any]], color: str) -> alt.Chart:
-    x = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=_PERCENT)
-    return alt.Chart(_data(rows)).mark_rule(color=color, strokeWidth=2).encode(x=x, x2="high:Q", y=_named("name"))
+def _dots(rows: Sequence[Spec], color: str, *, filled: bool) -> Spec:
+    mark: Spec = {
+        "type": "point", "shape": "circle", "size": 56, "opacity": 1, "fill": color if filled else PAPER,
+        "stroke": color, "strokeWidth": 2,
+    }  # fmt: skip
+    return _layer(rows, mark, x=_quantity("value"), y=_NAMED)
 
 
-def _dots(rows: Sequence[Mapping[str, Any]], color: str, *, filled: bool) -> alt.Chart:
-    mark = alt.Chart(_data(rows)).mark_point(
-        shape="circle", size=56, opacity=1, fill=color if filled else PAPER, stroke=color, strokeWidth=2
-    )
-    return mark.encode(x=alt.X("value:Q"), y=_named("name"))
+def _quantity(field: str, **more: Any) -> Spec:
+    return {"field": field, "type": "quantitative", **more}
 
 
-def _data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=[dict(row) for row in rows])
+def _layer(rows: Sequence[Spec], mark: Spec, **encoding: Spec) -> Spec:
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
-def _svg(
-    layers: list[alt.Chart], height: int | alt.Step, title: str, description: str, *, names: Iterable[str] = ()
-) -> Markup:
+def _svg(layers: list[Spec], height: int | Spec, title: str, description: str, *, names: Iterable[str] = ()) -> Markup:
     """The drawing with a name and a description, which stand in place of its parts for who does not see it."""
-    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
-    chart = alt.LayerChart(layer=layers, width=_WIDTH, height=height, autosize=fit, config=_config())
-    # Altair would validate what is written here and not by a user, and take longer for it than for the drawing.
-    drawn = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), vl_version=_VEGA_LITE, allowed_base_urls=[])
+    fit = {"type": "fit-x", "contains": "padding"}
+    chart: Spec = {"layer": layers, "width": _WIDTH, "height": height, "autosize": fit, "config": _CONFIG}
+    drawn = vl_convert.vegalite_to_svg(chart, allowed_base_urls=[])
     opening, _, rest = drawn.partition(">")
     box = opening.partition('viewBox="')[2].partition('"')[0]
     labels = [escape(_fitting(name)) for name in names]
@@ -169,15 +182,3 @@ def _svg(
         f'<svg class="chart" role="img" viewBox="{box}" aria-label="{name}">'
         f"<title>{name}</title><desc>{escape(printable(description))}</desc>{rest}"
     )
-
-
-@cache
-def _config() -> alt.Config:
-    axis = alt.AxisConfig(
-        labelColor=MUTED, titleColor=MUTED, gridColor=GRID, domainColor=GRID, tickColor=GRID,
-        labelFontSize=11, titleFontSize=11, titleFontWeight="normal",
-    )  # fmt: skip
-    return alt.Config(
-        aria=False, background="transparent", font="sans-serif", padding=2, axis=axis,
-        axisY=alt.AxisConfig(labelColor=INK), view=alt.ViewConfig(stroke=None), text=alt.MarkConfig(fontSize=11),
-    )  # fmt: skip

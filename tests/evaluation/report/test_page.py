@@ -423,9 +423,9 @@ def test_without_the_extra_the_error_says_what_to_install(
 ) -> None:
     of = header([result("a")])
     summary = summarize(of, [])
-    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(
-        ConfigurationError, match=r"the report needs altair: install the extra, with pip install '\.\[report\]' in"
+        ConfigurationError, match=r"the report needs vl_convert: install the extra, with pip install '\.\[report\]' in"
     ):
         write_report(tmp_path / "report.html", files[0])
     with pytest.raises(ConfigurationError, match=r"\.\[report\]"):
