@@ -1,13 +1,16 @@
 """Evals made by hand, and pages read back as a browser would read them."""
 
+import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+import vl_convert
 
 from micro_agent.evaluation.compare import compare
 from micro_agent.evaluation.report import render
@@ -57,6 +60,23 @@ class Parsed(HTMLParser):
     def all(self, tag: str) -> list[dict[str, str]]:
         """The attributes of every element of a tag."""
         return [attrs for name, attrs in self.elements if name == tag]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _drawn_once() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Vega draws the same chart once: most pages have most of their charts in common, and it takes half the time."""
+    really = vl_convert.vegalite_to_svg
+
+    @cache
+    def drawn(chart: str, options: str) -> str:
+        return really(json.loads(chart), **json.loads(options))
+
+    def draw(chart: dict[str, Any], **options: Any) -> str:
+        return drawn(json.dumps(chart), json.dumps(options))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", draw)
+        yield
 
 
 @pytest.fixture(scope="session")
