@@ -55,6 +55,8 @@ class Turns:
     """Tokens for everything after the question."""
     part: float
     """How much of it the latest results may have where they have to be cut."""
+    _known: dict[tuple[int, int], int | None] = field(default_factory=dict[tuple[int, int], int | None], repr=False)
+    """The cuts of a step to so many tokens: each level has the same of most steps."""
 
     def older(self) -> list[Cutting]:
         """The ways to cut all but the latest turn, each shorter than the one before it; the first cuts nothing."""
@@ -102,9 +104,14 @@ class Turns:
         chars = {step: kept for step, kept in self.now.chars.items() if step >= start}
         for step in range(start, self.now.start + len(self.views)):
             view, tokens = self.views[step - self.now.start], OLD_TOKENS if step < recent else latest
-            if "call" in view and tokens is not None and (kept := chars_for(view, tokens)) is not None:
+            if "call" in view and tokens is not None and (kept := self._chars(step, tokens)) is not None:
                 chars[step] = min(kept, chars.get(step, kept))
         return Cutting(start, self._lines if start else 0, chars)
+
+    def _chars(self, step: int, tokens: int) -> int | None:
+        if (step, tokens) not in self._known:
+            self._known[step, tokens] = chars_for(self.views[step - self.now.start], tokens)
+        return self._known[step, tokens]
 
 
 def planned_after(trims: int, left: float) -> int:

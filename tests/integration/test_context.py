@@ -70,8 +70,12 @@ def sizes(chats: list[Received]) -> list[int]:
 
 @pytest.mark.parametrize(
     ("mode", "content"),
-    [("native", "prose"), ("json", "prose"), ("native", "digits"), ("json", "Chinese"), ("native", "base64")],
-)
+    [
+        ("native", "prose"), ("json", "Chinese"), ("native", "base64"),
+        pytest.param("json", "prose", marks=pytest.mark.torture),
+        pytest.param("native", "digits", marks=pytest.mark.torture),
+    ],
+)  # fmt: skip
 def test_sixty_steps_of_4_kb_fit_in_8192_tokens(mode: Mode, content: str) -> None:
     seen: list[str] = []
 
@@ -238,9 +242,8 @@ def test_with_40_small_tools_the_model_is_asked(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])
-@pytest.mark.parametrize("num_ctx", [8192, 4096])
-def test_a_long_run_in_a_short_context_is_trimmed_five_times(mode: Mode, num_ctx: int) -> None:
-    run, chats, dropped = ran([reader()], pages(60, mode), mode, 61, num_ctx)
+def test_a_long_run_in_a_short_context_is_trimmed_five_times(mode: Mode) -> None:
+    run, chats, dropped = ran([reader()], pages(60, mode), mode, 61, 4096)
     assert (run.status, dropped) == ("completed", 0)
     assert breaks(chats) == len(trims(run)) <= 5
 
@@ -274,8 +277,14 @@ def test_in_a_short_run_each_result_is_whole_when_it_comes_and_the_oldest_are_cu
     assert "characters cut" in str(chats[-1].messages)
 
 
-@pytest.mark.parametrize("content", ["prose", "digits", "Chinese"])
-@pytest.mark.parametrize("mode", ["native", "json"])
+@pytest.mark.parametrize(
+    ("mode", "content"),
+    [
+        ("json", "prose"), ("native", "digits"), ("json", "Chinese"),
+        *(pytest.param(*other, marks=pytest.mark.torture)
+          for other in (("native", "prose"), ("json", "digits"), ("native", "Chinese"))),
+    ],
+)  # fmt: skip
 def test_a_server_that_counts_only_what_it_has_not_cached_is_not_sent_too_much(mode: Mode, content: str) -> None:
     """As some versions of Ollama do; the head may have been cached by a run before."""
     before: list[list[Any]] = [[]]
