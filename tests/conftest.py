@@ -24,6 +24,9 @@ settings.load_profile("micro_agent")
 _cache = tempfile.TemporaryDirectory(prefix="micro-agent-dspy-cache-", ignore_cleanup_errors=True)
 os.environ["DSPY_CACHEDIR"] = _cache.name
 
+# The threads of NumPy's matrices wait for each other by spinning: with a worker a core that takes seven times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell has programs in the background ignore Ctrl-C. The tests that send it would wait for ever, and what they start
 # would ignore it as well.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

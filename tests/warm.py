@@ -38,8 +38,8 @@ sys.exit(int(server.recv(99)) % 256)
 
 
 def empty_environment(home: Path) -> dict[str, str]:
-    """No setting of whoever runs the tests, but what coverage needs to measure processes."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+    """No setting of whoever runs the tests, but what coverage needs to measure processes, and how NumPy computes."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("COVERAGE_", "OPENBLAS_"))}
     return {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **kept}
 
 

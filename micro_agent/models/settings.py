@@ -18,6 +18,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from micro_agent.errors import ConfigurationError
@@ -31,6 +32,7 @@ PROVIDERS: tuple[Provider, ...] = ("openai", "ollama", "litellm", "tiny", "mock"
 MOST_SAMPLES = 20
 """So many replies to one request may be asked for."""
 _ALSO = {"ollama_host": ("OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL")}
+"""Settings that have more than one variable; the first that is set counts."""
 
 
 def keep_offline() -> None:
@@ -53,6 +55,23 @@ def _lower(value: Any) -> Any:
 
 def _split(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+class _Environment(PydanticBaseSettingsSource):
+    """The variables of the fields, whose values are all plain text.
+
+    Pydantic's own source looks at the type of each field again each time: a millisecond, and each agent reads them.
+    """
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The value of a field, ``None`` where there is none; its name; that it is no JSON."""
+        return self().get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """The value of each field that has one."""
+        known = {name.lower(): value for name, value in os.environ.items() if value != ""}
+        names = {name: [one.lower() for one in _ALSO.get(name, (name,))] for name in self.settings_cls.model_fields}
+        return {name: known[one] for name, ones in names.items() for one in reversed(ones) if one in known}
 
 
 class Settings(BaseSettings):
@@ -144,7 +163,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
         """Without a file none is looked for: that would take longer than all the rest, and each agent reads them."""
         file = [dotenv_settings] if getattr(dotenv_settings, "env_file", None) else []
-        return init_settings, env_settings, *file, file_secret_settings
+        return init_settings, _Environment(settings_cls), *file, file_secret_settings
 
     @classmethod
     def read(cls, env_file: str) -> Self:

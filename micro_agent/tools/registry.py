@@ -4,7 +4,9 @@ import hashlib
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -107,10 +109,24 @@ def _two(tool: Tool, name: str, owner: str) -> str:
     return f"the tools of {name} cannot be loaded: {place_of(tool)}{other} the name {tool.name!r} too; {remedy}"
 
 
-def _entry_points() -> "list[EntryPoint]":
+def _entry_points() -> "tuple[EntryPoint, ...]":
+    return _found_in(tuple((place, _changed_at(place)) for place in map(os.path.abspath, sys.path)))
+
+
+@lru_cache(maxsize=1)
+def _found_in(places: tuple[tuple[str, int | None], ...]) -> "tuple[EntryPoint, ...]":
+    """Those of the packages there; a file of each package is read, so not again before a package comes or goes."""
     from importlib.metadata import entry_points
 
-    return sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
+    return tuple(sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name))
+
+
+def _changed_at(place: str) -> int | None:
+    """When something came into a folder, or went, in nanoseconds; ``None`` where there is no folder."""
+    try:
+        return os.stat(place).st_mtime_ns
+    except OSError:
+        return None
 
 
 def _add_plugin(found: dict[str, tuple[Tool, str]], source: str, load: Callable[[], object]) -> None:

@@ -263,7 +263,7 @@ _ODD_TESTS = Step(tool=RED[0], observation={"ok": False, "exit": [], "failures":
 _ODD_FILES = Step(tool=LIST[0], observation={"files": 7})
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=25, deadline=None)
 @example("Fix it", [_ODD_FILES, _CHANGED, _ODD_TESTS], True)
 @example("", [_CHANGED, _ODD_FILES], False)
 @given(st.text(max_size=40), st.lists(_STEP, max_size=6), st.booleans())

@@ -49,7 +49,7 @@ def shown_again(run: Run, mode: Mode, tools: list[Tool]) -> str:
 TURNS = st.lists(st.lists(st.integers(0, 9000), min_size=1, max_size=3), max_size=14)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(TURNS, st.integers(300, 9000), st.sampled_from(["native", "json"]), st.sampled_from([0.3, 1.0, 1.7, 2.5]))
 def test_every_request_leaves_room_and_can_be_shown_again(
     turns: list[list[int]], length: int, mode: Mode, rate: float

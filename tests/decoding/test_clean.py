@@ -56,7 +56,7 @@ def recorded() -> list[str]:
     return [json.loads(line)["text"] for file in files for line in file.read_text("utf-8").splitlines()]
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(text=SENTENCE, offered=st.sampled_from([TOOLS, (), None]), finish=st.sampled_from([None, "stop", "length"]))
 @example(text="get_weather --city Rome.", offered=TOOLS, finish=None)
 @example(text="calculator --expression 2.", offered=TOOLS, finish="stop")
@@ -74,7 +74,7 @@ def test_recorded_texts_are_read_alike() -> None:
     assert any(one is not None for _, one in found)
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(calls=st.lists(CALL, min_size=1, max_size=3), finish=st.sampled_from([None, "tool_calls", "length"]))
 def test_native_calls_are_those_that_the_reader_finds(calls: list[RawCall], finish: str | None) -> None:
     reply = ModelReply(calls=tuple(calls), finish_reason=finish)

@@ -103,14 +103,14 @@ def same(text: str, args: dict[str, Any]) -> bool:
     return isinstance(decision, ToolCalls)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(shape=st.sampled_from(sorted(SHAPES)), damage=st.sampled_from(sorted(DAMAGES)), args=arguments(PLAIN))
 def test_one_damage_is_always_mended(shape: str, damage: str, args: dict[str, Any]) -> None:
     text = DAMAGES[damage](json.dumps(SHAPES[shape](args), ensure_ascii=False))
     assert same(text, args) or text[-1].isdigit()  # a number at the end may have more digits
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @example(shape="by key", damages=[], args={"path": "now()"})
 @given(
     shape=st.sampled_from(sorted(SHAPES)),
@@ -124,7 +124,7 @@ def test_several_damages_never_make_another_call(shape: str, damages: list[str],
     same(text, args)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(shape=st.sampled_from(sorted(SHAPES)), args=arguments(TEXTS), fenced=st.booleans())
 def test_a_python_literal_is_read(shape: str, args: dict[str, Any], fenced: bool) -> None:
     literal = repr(SHAPES[shape](args))
@@ -151,7 +151,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     args=arguments(TEXTS),
     form=st.sampled_from(["{}", "[{}]", "<|tool_call_start|>[{}]<|tool_call_end|>", "I do:\n{}\nSo."]),
@@ -160,13 +160,13 @@ def test_a_call_in_python_comes_back(args: dict[str, Any], form: str) -> None:
     assert same(form.replace("{}", as_python(args)), args)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(args=arguments(TEXTS), damage=st.sampled_from(["", "</function>", "</tool_call>", "<tool_call>\n"]))
 def test_a_call_with_a_tag_for_each_argument_comes_back(args: dict[str, Any], damage: str) -> None:
     assert same(as_xml(args).replace(damage, ""), args)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(args=arguments(TEXTS.filter(lambda text: not text.startswith("\n") and not text.rstrip(" \t").endswith("\n"))))
 def test_a_call_in_keys_and_values_comes_back(args: dict[str, Any]) -> None:
     assert same(as_pairs(args), args)

@@ -45,7 +45,7 @@ TOOLS = (
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(text=TEXT, finish=FINISH, offered=st.sampled_from([TOOLS, (), None]))
 def test_no_text_raises_and_a_call_is_always_one_of_the_tools(
     text: str, finish: str | None, offered: Sequence[Tool] | None
@@ -60,7 +60,7 @@ def test_no_text_raises_and_a_call_is_always_one_of_the_tools(
         assert decision.answer.strip()
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     arguments=TEXT | JSON | st.binary(max_size=5), name=TEXT, finish=FINISH, offered=st.sampled_from([TOOLS, (), None])
 )
@@ -69,13 +69,13 @@ def test_no_native_call_raises(arguments: Any, name: str, finish: str | None, of
     assert isinstance(decision, ToolCalls | DecodeError)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(words=WORDS)
 def test_text_without_the_name_of_a_tool_is_no_call(words: list[str]) -> None:
     assert not isinstance(decode_text("".join(words), TOOLS), ToolCalls)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(args=st.dictionaries(TEXT, JSON, max_size=4), before=PROSE, after=PROSE, ascii_only=st.booleans())
 def test_a_call_in_our_form_is_found_in_any_prose(
     args: dict[str, Any], before: str, after: str, ascii_only: bool
@@ -84,7 +84,7 @@ def test_a_call_in_our_form_is_found_in_any_prose(
     assert decode_text(f"{before}{rendered}{after}", TOOLS) == ToolCalls([ToolCall("now", args)])
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(args=st.dictionaries(TEXT, JSON, max_size=4), data=st.data())
 def test_a_call_cut_off_by_the_token_limit_is_never_run(args: dict[str, Any], data: st.DataObject) -> None:
     rendered = json.dumps({"tool": {"name": "now", "args": args}})
@@ -101,7 +101,7 @@ ANSWERS = st.text(st.characters(exclude_characters="<[{(.…"), min_size=1).filt
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(answer=ANSWERS.filter(lambda text: text.strip()))
 def test_an_answer_in_our_form_comes_back_whole(answer: str) -> None:
     assert decode_text(json.dumps({"final": {"answer": answer}}), TOOLS) == Final(answer.strip())

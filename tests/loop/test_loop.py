@@ -389,7 +389,7 @@ REPLIES = st.one_of(
     question=st.text(max_size=9, alphabet=st.characters()),
     mode=st.sampled_from(["native", "json"]),
 )
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_a_model_says_the_run_ends_and_every_call_is_answered_once(
     script: list[Reply], question: str, mode: Mode
 ) -> None:

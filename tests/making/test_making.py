@@ -591,7 +591,7 @@ PROSE = st.text(st.characters(codec="utf-8", exclude_characters="{}[]<>`\"'\\"),
 
 
 @given(before=PROSE, after=PROSE, reply=st.one_of(st.text(max_size=40), st.sampled_from(['{"make": true}', "false"])))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_without_a_yes_nothing_with_an_effect_is_run_whatever_is_said(before: str, after: str, reply: str) -> None:
     desk, asked = Desk(), list[str]()
 

@@ -5,6 +5,7 @@ Usage: ``python play_litellm.py OPENAI_URL``; prints one JSON object of what was
 """
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -70,4 +71,5 @@ def play(url: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    gc.disable()  # LiteLLM makes thousands of classes, and none of them is garbage
     sys.stdout.write(json.dumps(play(sys.argv[1])))

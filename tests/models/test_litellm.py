@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from micro_agent.testing import ModelServer, call, error, text
+from tests.warm import Warm
 
 PLAY = Path(__file__).with_name("play_litellm.py")
 SCRIPT = [
@@ -21,7 +20,7 @@ SCRIPT = [
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def played(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> dict[str, Any]:
     """What the child saw; under ``chats`` what the server did. Workers of one test run share it: it takes seconds."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
     shared = tmp_path_factory.getbasetemp().parent / f"litellm-{run}.json"
@@ -29,16 +28,14 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         flock(file, LOCK_EX)
         file.seek(0)
         if (told := file.read()) == "":
-            told = json.dumps(play())
+            told = json.dumps(play(warm))
             file.write(told)
     return json.loads(told)
 
 
-def play() -> dict[str, Any]:
+def play(warm: Warm) -> dict[str, Any]:
     with ModelServer(SCRIPT) as server:
-        done = subprocess.run(
-            [sys.executable, str(PLAY), server.openai_url], capture_output=True, text=True, timeout=300, check=False
-        )
+        done = warm.run(PLAY, server.openai_url, timeout=300)
         assert done.returncode == 0, done.stderr
         return {**json.loads(done.stdout), "chats": [(chat.body or {}, dict(chat.headers)) for chat in server.chats]}
 

@@ -257,7 +257,7 @@ def test_dspy_streams_it_and_saves_it(tmp_path: Path) -> None:
 
 
 def test_calls_that_are_no_json_stay_text() -> None:
-    replies = [reply_of(TinyEngine().complete(request(PRICE, temperature=1.6, seed=seed))) for seed in range(40)]
+    replies = [reply_of(TinyEngine().complete(request(PRICE, temperature=1.6, seed=seed))) for seed in range(15, 27)]
     broken = [reply for reply in replies if "<tool_call>" in reply.text]
     assert broken
     assert all(reply.calls == () for reply in broken)

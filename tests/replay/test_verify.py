@@ -93,7 +93,7 @@ REPLIES = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(script=st.lists(REPLIES, max_size=8), mode=st.sampled_from(["native", "json"]), question=WORDS)
 def test_whatever_a_model_says_the_run_replays(script: list[Reply], mode: Any, question: str, everything: Any) -> None:
     tools, agent, store = everything

@@ -70,7 +70,7 @@ def ollama(body: bytes) -> Said:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(text=st.text(), reasoning=st.text(), made=st.lists(st.tuples(st.text(), ARGS), min_size=1, max_size=3))
 def test_a_reply_is_the_same_over_both_wires_whole_and_streamed(
     talk: Talk, text: str, reasoning: str, made: list[tuple[str, Any]]
@@ -84,7 +84,7 @@ def test_a_reply_is_the_same_over_both_wires_whole_and_streamed(
     assert ollama(talk.hear("/api/chat", stream=True)) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(body=st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_no_body_breaks_the_server(talk: Talk, body: bytes):
     for path in ("/v1/chat/completions", "/api/chat", "/api/show"):

@@ -35,7 +35,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(
     pieces=st.lists(PIECES, max_size=8),
     flags=st.sampled_from(["", "(?i)", "(?x)"]),

@@ -137,8 +137,14 @@ def aforever(item: Any) -> Callable[[], AsyncIterator[Any]]:
     return items
 
 
-@both
-@pytest.mark.parametrize("endless", [forever, aforever])
+@pytest.mark.parametrize(
+    ("run", "endless"),
+    [
+        (at_once, forever), (awaited, aforever),
+        pytest.param(at_once, aforever, marks=pytest.mark.torture),
+        pytest.param(awaited, forever, marks=pytest.mark.torture),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("item", [1, "x" * 1_000_000, b"x" * 1_000_000])
 def test_what_has_no_end_is_cut(run: Run, endless: Callable[[Any], Callable[[], Any]], item: Any) -> None:
     outcome = run(made(endless(item)))

@@ -158,6 +158,20 @@ def test_entry_points_of_installed_packages_are_found(plugins: Path) -> None:
     assert "tool 'now' of entry point 'e' (clash_tools:TOOLS) left out: the one of micro_agent wins" in done.stderr
 
 
+def test_a_package_is_found_that_is_installed_while_the_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "louder_tools.py").write_text(
+        "from tests.tools.test_registry import shout\nTOOLS = [shout]\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert list(load_tools()) == ["calculator", "now"]
+    info = tmp_path / "louder-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[micro_agent.tools]\na=louder_tools:TOOLS\n", encoding="utf-8")
+    assert list(load_tools()) == ["calculator", "now", "shout"]
+
+
 def shout(text: str) -> str:
     """Make it loud."""
     return text.upper()

@@ -128,8 +128,8 @@ def test_the_same_object_twice_is_no_cycle() -> None:
 
 
 def test_very_many_items_are_cut_and_counted() -> None:
-    assert jsonable(list(range(300_000)))[-1].endswith("more]")
-    assert jsonable({str(n): n for n in range(300_000)})["…"].endswith(" more")
+    assert jsonable(list(range(110_000)))[-1].endswith("more]")
+    assert jsonable({str(n): n for n in range(110_000)})["…"].endswith(" more")
     doubled: list[Any] = []
     for _ in range(40):
         doubled = [doubled, doubled]

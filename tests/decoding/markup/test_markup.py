@@ -46,7 +46,7 @@ def calls(text: str, tools: Sequence[Tool] | None, finish: str | None = None) ->
     return decision.calls if isinstance(decision, ToolCalls) else None
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(dialect=st.sampled_from(sorted(RENDERED)), args=ARGS, before=PROSE, after=PROSE)
 def test_a_call_in_any_dialect_comes_back_exactly_from_any_prose(
     dialect: str, args: dict[str, Any], before: str, after: str
@@ -57,7 +57,7 @@ def test_a_call_in_any_dialect_comes_back_exactly_from_any_prose(
         assert calls(text, tools) == [ToolCall("store", args)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(dialect=st.sampled_from(sorted(RENDERED)), args=ARGS, cut=st.floats(0, 1))
 def test_no_cut_of_two_calls_gives_a_call_that_was_not_there(dialect: str, args: dict[str, Any], cut: float) -> None:
     first, second = RENDERED[dialect](json.dumps(args)), RENDERED[dialect](json.dumps({"x": args}))
