@@ -214,6 +214,12 @@ APPLIED: list[Row] = [
         {"f.txt": CHANGED},
     ),
     (
+        "tabs for blanks, and the line that goes has none",
+        {"f.txt": "cg0\nfe3\n    cg9\n        hb4\n        ad3\n"},
+        OLD + NEW + "@@ -1,5 +1,5 @@\n-cg0\n fe3\n \tcg9\n \t\thb4\n+\t\tdf5\n \t\tad3\n",
+        {"f.txt": "fe3\n    cg9\n        hb4\n        df5\n        ad3\n"},
+    ),
+    (
         "an indented diff, then prose that is not",
         {"f.txt": LINES},
         "So:\n\n" + "".join(f"    {line}\n" for line in CHANGE.splitlines()) + "That is all.\n",
