@@ -262,8 +262,10 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
     (place.root / "old.sh").write_text("one\n")
     (place.root / "old.sh").chmod(0o755)
     before = files_of(place.root)
+    (place.root / "own").mkdir()
     diff = (
         CHANGE
+        + "--- /dev/null\n+++ b/own/deep/y.py\n@@ -0,0 +1 @@\n+Y = 1\n"
         + "--- /dev/null\n+++ b/new/x.py\n@@ -0,0 +1 @@\n+X = 1\n--- a/old.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
     )
     patch_id = approved(made["propose_patch_unified"], {**DIFF, "unified_diff": diff})["patch_id"]
@@ -271,7 +273,7 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
     assert execute(made["apply_patch"], {"patch_id": patch_id}).ok
     assert place.read == {}
     after = files_of(place.root)
-    assert sorted(after) == ["f.txt", "new/x.py"]
+    assert sorted(after) == ["f.txt", "new/x.py", "own/deep/y.py"]
     patches = Patches(place.root, place.state)
     (place.root / "new" / "x.py").write_text("X = 2\n")
     with pytest.raises(ToolError, match=r"new/x\.py has changed since"):
@@ -282,8 +284,13 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
         patches.undo(patch_id)
     (place.root / "new" / "x.py").unlink()
     (place.root / "new" / "x.py").write_text("X = 1\n")
+    (place.root / "new" / "mine.txt").write_text("")
     assert patches.undo(patch_id).status == "undone"
-    assert files_of(place.root) == before
+    assert files_of(place.root) == {**before, "new/mine.txt": (0o644, b"")}
+    # Folders that the patch made have gone, unless something else is in them.
+    assert sorted(path.name for path in place.root.iterdir() if path.is_dir()) == [".git", "new", "own"]
+    assert list((place.root / "own").iterdir()) == []
+    (place.root / "new" / "mine.txt").unlink()
     with pytest.raises(ToolError, match="is undone, not applied"):
         patches.undo(patch_id)
     assert execute(made["apply_patch"], {"patch_id": patch_id}).error == "APPROVAL_REQUIRED"
