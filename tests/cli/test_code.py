@@ -177,6 +177,13 @@ def test_gates_that_are_off_are_not_told_of(command: "Command", repo: Path, monk
     assert "Changed: nothing\nTrace: " in done.err, done.err
 
 
+def test_a_folder_that_is_no_repository_is_told(command: "Command", repo: Path):
+    plain = repo.with_name("plain")
+    plain.mkdir()
+    done = command("code", "--repo", str(plain), "--provider", "mock", "Fix it.")
+    assert f"{plain} is in no git repository, so git can take nothing back there: make one with git init\n" in done.err
+
+
 @each(
     ("args", "told"),
     [
