@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
+from micro_agent.coding.coach import CoachSettings, GateMode, coding_coach, gates_in
 from micro_agent.coding.exemplars import exemplars_for
 from micro_agent.coding.prompts import traits_of_model
 from micro_agent.coding.toolset import coding_toolset, store_of
@@ -93,10 +93,14 @@ def coding_agent(
     )  # fmt: skip
 
 
-def settings_for(lm: Any, environment: Settings) -> CoachSettings:
-    """What is known to suit a model, by its name, with what the environment says of gates (``GATE_MODE``)."""
+def settings_for(lm: Any, environment: Settings, *, gates: GateMode = "block") -> CoachSettings:
+    """What is known to suit a model, by its name, with what the environment says of gates (``GATE_MODE``), if it does.
+
+    Where people talk, ``gates`` are off: what is said in a conversation is mostly no task.
+    """
     traits = traits_of_model(lm if isinstance(lm, str) else lm.model)
-    return CoachSettings(prompt=traits.prompt, edits=traits.edits, **gates_in(environment))
+    said: dict[str, Any] = {"gates": gates, **gates_in(environment)}
+    return CoachSettings(prompt=traits.prompt, edits=traits.edits, **said)
 
 
 def coding_lm(

@@ -10,7 +10,7 @@ from micro_agent.cli import code_plan
 from micro_agent.cli.agent_options import taking
 from micro_agent.cli.code_options import CodeOptions
 from micro_agent.cli.messages import is_terminal
-from micro_agent.cli.options import Json, option
+from micro_agent.cli.options import Json, is_typed, option
 from micro_agent.cli.question import question_of
 from micro_agent.cli.spans import seen
 from micro_agent.cli.waiting import sign_of_life
@@ -44,8 +44,12 @@ def code(
     from micro_agent.errors import ConfigurationError
 
     given = words or []
-    if plan is None and len(given) == 2 and given[0] == "plan":
+    if plan is None and given[:1] == ["plan"] and len(given) <= 2:
+        if len(given) == 1:
+            raise ConfigurationError("name the file of the plan: micro-agent code plan FILE")
         plan, given = Path(given[1]), []
+    if plan is None and (typed := [name for name in ("state", "retry") if is_typed(context, name)]):
+        raise ConfigurationError(f"--{typed[0]} goes with a plan: micro-agent code plan FILE --{typed[0]}")
     if len(given) + (plan is not None) > 1:
         raise ConfigurationError("there is more than one task: put one into quotes, or give a plan alone")
     context.with_resource(seen(options.phoenix))

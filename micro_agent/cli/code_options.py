@@ -104,13 +104,11 @@ class CodeOptions(AgentOptions):
         store = store_of(found, self.traces_dir, repository)
         from micro_agent.cli.prompt import confirmer
         from micro_agent.coder import coding_agent, coding_lm, settings_for
-        from micro_agent.coding.coach import gates_in
 
         confirm = confirmer(self.approve.value if self.approve else None)
         lm = coding_lm(self.provider, self.model, self.base_url, environment=found)
         check_think(self.think, lm)
-        unless_named = {"gates": "off", **gates_in(found)} if chats else {}
-        helps = replace(settings_for(lm, found), **unless_named | self._said())
+        helps = replace(settings_for(lm, found, gates="off" if chats else "block"), **self._said())
         tools = tools_of(found, repository, store, helps.record())
         agent = coding_agent(
             repository.root, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), settings=helps,

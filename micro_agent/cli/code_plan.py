@@ -62,9 +62,10 @@ def run_plan(
     if waiting is not None:
         _say_waiting(waiting, made.store.peek(found.results[waiting]["run_id"]), made.again)
     if found.status in ("paused", "running"):
-        _say_how_to_go_on("Go on:  ", kept)
-    else:
-        say(f"State: {kept}")
+        _say_how_to_go_on("Go on:  ")
+    elif found.status != "completed":
+        _say_how_to_go_on("Try what went wrong again: ", "--retry")
+    say(f"State: {kept}")
     raise typer.Exit(128 + got[0] if found.status == "running" else CODES[found.status])
 
 
@@ -85,7 +86,8 @@ def _print(state: "PlanState") -> None:
     widest = max(map(len, state.task_status))
     for task, status in state.task_status.items():
         result = state.results.get(task, {})
-        answer = shorten(result.get("answer") or result.get("reason") or "", _ANSWER, placeholder="…")
+        came_to = result.get("answer") or result.get("error") or result.get("reason") or ""
+        answer = shorten(came_to, _ANSWER, placeholder="…")
         print_text(f"{task:{widest}}  {status:9}  {answer}".rstrip())
 
 
@@ -99,8 +101,7 @@ def _say_waiting(task: str, run: "Run", again: Again) -> None:
     say(f"Decide:  micro-agent approve {where}   or   micro-agent reject {where} --feedback TEXT")
 
 
-def _say_how_to_go_on(before: str, state: Path) -> None:
+def _say_how_to_go_on(before: str, *more: str) -> None:
     """Say what to type: what was typed now, since the state knows the rest."""
     words = [word for word in sys.argv[1:] if word != "--retry"]
-    say(f"{before} {shlex.join(['micro-agent', *words])}")
-    say(f"State: {state}")
+    say(f"{before} {shlex.join(['micro-agent', *words, *more])}")

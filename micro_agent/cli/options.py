@@ -66,10 +66,15 @@ def option(
     )  # fmt: skip
 
 
+def is_typed(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed, and is not of the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _typed(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
     """What was typed, else ``None``: the variable is read with the other settings, as it may stand in ``.env`` too."""
-    source = context.get_parameter_source(parameter.name or "")
-    return value if source is not None and source.name == "COMMANDLINE" else None
+    return value if is_typed(context, parameter.name or "") else None
 
 
 TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help="Directory for traces [traces].")]

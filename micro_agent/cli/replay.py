@@ -23,6 +23,7 @@ from micro_agent.cli.options import (
     Tools,
     TracesDir,
     again_with,
+    is_typed,
     option,
     rules_of,
     settings,
@@ -137,11 +138,9 @@ def _check(context: typer.Context, *, verify: bool, forks: bool) -> None:
         raise ConfigurationError("--verify and --fork-at are two things: give one of them")
     fits = _ANY | (_VERIFY if verify else _FORK if forks else set[str]())
     for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is None or source.name != "COMMANDLINE" or parameter.name in fits:
-            continue
-        with_ = "--verify" if parameter.name in _VERIFY else "--fork-at"
-        raise ConfigurationError(f"{parameter.opts[-1]} goes with {with_}; to show a run, name it and nothing else")
+        if is_typed(context, parameter.name or "") and parameter.name not in fits:
+            with_ = "--verify" if parameter.name in _VERIFY else "--fork-at"
+            raise ConfigurationError(f"{parameter.opts[-1]} goes with {with_}; to show a run, name it and nothing else")
 
 
 def _verify(

@@ -93,7 +93,10 @@ def serve(
     _need_extra()
     repository = repository_of(toolset, repo, sandbox)
     from micro_agent import configure_lm
+    from micro_agent.coder import settings_for
+    from micro_agent.coding.coach import coding_coach
     from micro_agent.models.identity import provider_of, traits_of
+    from micro_agent.rules.coach import NO_COACH
     from micro_agent.rules.limits import Limits
     from micro_agent.server.agents import Agents
     from micro_agent.server.app import create_app
@@ -112,13 +115,14 @@ def serve(
         think=think, provider=provider, samples=samples, repository=repository,
     )  # fmt: skip
     store = store_of(found, traces_dir, repository)
-    offered = list(tools_of(found, repository, store).values())
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     check_think(think, lm)
     asked = mode_for(found, mode, use_tool_calls)
+    helps = repository and settings_for(lm, found, gates="off")
+    offered = list(tools_of(found, repository, store, helps and helps.record()).values())
     agents = Agents(
-        lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found),
-        system=system or (repository and repository.system(offered)),
+        lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found), system=system,
+        coach=coding_coach(helps, offered) if helps else NO_COACH,
     )  # fmt: skip
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
+from micro_agent.coding.opening import suggestion
 from micro_agent.coding.paths import LARGEST, Place
 from micro_agent.tools.error import ToolError
 
@@ -134,5 +135,5 @@ def is_as_it_was(directory: int, name: str, was: os.stat_result | None) -> bool:
 
 def stale(path: str) -> ToolError:
     """The error for a file that has changed since the model read it."""
-    hint = {"tool_call": {"name": "read_file", "arguments": {"path": path}}, "rationale": "see what it says now"}
+    hint = suggestion("read_file", {"path": path}, "see what it says now")
     return ToolError("STALE_FILE", f"{path!r:.200} has changed since it was read: read it again", recovery=hint)

@@ -12,15 +12,16 @@ from micro_agent.coding import tagging
 from micro_agent.coding.bounds import cut_line, cut_list
 from micro_agent.coding.closest import closest
 from micro_agent.coding.contents import Contents, read_contents, replace, stale
-from micro_agent.coding.finding import MOST_PLACES, Edit, Several, common, find_edit
+from micro_agent.coding.finding import MOST_PLACES, Edit, Several, find_edit
 from micro_agent.coding.opening import ErrorWithMore, opened, reading
+from micro_agent.coding.patches.contents import in_lines
+from micro_agent.coding.patches.normal import difference
 from micro_agent.coding.paths import Place
 from micro_agent.coding.workplace import Workplace
 from micro_agent.tools.error import ToolError
 from micro_agent.tools.tool import Tool
 
-_AROUND, _MOST_CLOSEST, _LONGEST = 3, 10, 100_000
-_LINE = re.compile("[^\n]*\n|[^\n]+")
+_MOST_CLOSEST, _LONGEST = 10, 100_000
 _LONE_RETURN = re.compile("\r(?!\n)")
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PARAMETERS = {
@@ -74,7 +75,7 @@ def _tool(place: Workplace, told: str, parameters: dict[str, Any], way: Way) -> 
     def preview(args: dict[str, Any]) -> dict[str, Any]:
         with _planned(place, args, way) as planned:
             name, edit = planned.place.path, planned.edit
-            diff = _diff(name, planned.contents.text, edit)
+            diff = difference(name, in_lines(planned.contents.text), in_lines(planned.text))
         place.read.setdefault(name, planned.contents.digest)  # what was shown is what may be changed
         shown: dict[str, Any] = {"kind": "patch", "id": f"patch_{sha256(diff.encode()).hexdigest()[:10]}", "text": diff}
         return shown | {"files": [name]} | ({"repaired": list(edit.repaired)} if edit.repaired else {})
@@ -134,30 +135,38 @@ def _encoded(contents: Contents, text: str) -> bytes:
 
 
 def _edit_of_target(path: str, text: str, args: dict[str, Any]) -> Edit:
-    target = args["target"]
+    return edit_of(path, text, args["target"], args["replacement"])
+
+
+def edit_of(path: str, text: str, target: str, replacement: str, *, what: str = "target") -> Edit:
+    """The replacement of a text in a file; ``what`` the model knows it as.
+
+    Raises:
+        ToolError: ``NOT_FOUND_IN_FILE`` or ``TARGET_AMBIGUOUS``, with the places that it may mean.
+    """
     try:
-        edit = find_edit(text, target, args["replacement"])
+        edit = find_edit(text, target, replacement)
     except Several as several:
-        raise _ambiguous(path, several.lines) from None
+        raise _ambiguous(path, several.lines, what) from None
     if edit is None:
-        raise _not_found(path, text, target)
+        raise _not_found(path, text, target, what)
     return edit
 
 
-def _ambiguous(path: str, lines: list[int]) -> ToolError:
+def _ambiguous(path: str, lines: list[int], what: str) -> ToolError:
     shown, was_cut = cut_list(lines)
     told = ", ".join(map(str, shown)) + ", …" * was_cut
     often = f"{len(lines)} times" if len(lines) < MOST_PLACES else f"at least {MOST_PLACES} times"
-    message = f"target stands {often} in {path!r:.200}, in lines {told}: add lines around the one you mean"
+    message = f"{what} stands {often} in {path!r:.200}, in lines {told}: add lines around the one you mean"
     return ErrorWithMore(
         "TARGET_AMBIGUOUS", message, recovery=reading(path, lines[0], lines[0], lines[-1]), lines=shown
     )
 
 
-def _not_found(path: str, text: str, target: str) -> ToolError:
+def _not_found(path: str, text: str, target: str, what: str) -> ToolError:
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     found = closest(lines, target)
-    message = f"target does not stand in {path!r:.200}"
+    message = f"{what} does not stand in {path!r:.200}"
     if found is None:
         return ErrorWithMore(
             "NOT_FOUND_IN_FILE", f"{message}, nor anything like it", recovery=reading(path, 1, 1, len(lines))
@@ -165,32 +174,5 @@ def _not_found(path: str, text: str, target: str) -> ToolError:
     first, last = found
     shown, _ = cut_list([f"{at}: {cut_line(lines[at - 1], 200)[0]}" for at in range(first, last + 1)], _MOST_CLOSEST)
     region = {"start_line": first, "end_line": last, "lines": shown}
-    told = f"{message}; lines {first} to {last} are the closest: copy target from there"
+    told = f"{message}; lines {first} to {last} are the closest: copy {what} from there"
     return ErrorWithMore("NOT_FOUND_IN_FILE", told, recovery=reading(path, first, last, len(lines)), closest=region)
-
-
-def _diff(path: str, text: str, edit: Edit) -> str:
-    """The edit as a unified diff with one hunk."""
-    begin = text.rfind("\n", 0, edit.start) + 1
-    end = text.find("\n", edit.end) + 1 or len(text)
-    old: list[str] = _LINE.findall(text, begin, end)
-    new: list[str] = _LINE.findall(text[begin : edit.start] + edit.new + text[edit.end : end])
-    same = common(old, new)
-    behind = common(old[same:][::-1], new[same:][::-1])
-    before = [*_LINE.findall(text, 0, begin)[-_AROUND:], *old[:same]][-_AROUND:]
-    after = [*old[len(old) - behind :], *_LINE.findall(text, end)[:_AROUND]][:_AROUND]
-    old, new = old[same : len(old) - behind], new[same : len(new) - behind]
-    first = text.count("\n", 0, begin) + 1 + same - len(before)
-    rows = [*_marked(" ", before), *_marked("-", old), *_marked("+", new), *_marked(" ", after)]
-    around = len(before) + len(after)
-    ranges = f"-{_range(first, around + len(old))} +{_range(first, around + len(new))}"
-    return "".join([f"--- a/{path}\n+++ b/{path}\n@@ {ranges} @@\n", *rows])
-
-
-def _range(first: int, count: int) -> str:
-    """Lines as a hunk names them; none are named by the line before them."""
-    return f"{first if count else first - 1},{count}"
-
-
-def _marked(mark: str, lines: list[str]) -> list[str]:
-    return [mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n" for line in lines]

@@ -52,9 +52,13 @@ def named(place: Workplace, path: str | None) -> str | None:
 
 def not_found(path: str) -> ToolError:
     """The error for a file that is not there, with a search for its name."""
+    return ToolError("FILE_NOT_FOUND", f"there is no file {path!r:.200} in the repository", recovery=listing(path))
+
+
+def listing(path: str) -> dict[str, Any]:
+    """The hint to look for a file by its name."""
     name = re.sub(r"([*?[{\\])", "?", path.rstrip("/").rpartition("/")[2])
-    hint = suggestion("list_files", {"glob": f"**/{name}*"}, "find where the file is")
-    return ToolError("FILE_NOT_FOUND", f"there is no file {path!r:.200} in the repository", recovery=hint)
+    return suggestion("list_files", {"glob": f"**/{name}*"}, "find where the file is")
 
 
 def suggestion(tool: str, arguments: dict[str, Any], why: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class PlanState:
     Attributes:
         task_status: How each task stands, the corrections among them, by id.
         results: What came of each task that has begun: ``run_id``, and when it has ended ``answer``, ``files`` that it
-            changed, ``reason``, ``failing``.
+            changed, ``reason``, ``error`` (the message), ``failing``.
         environment: Where it runs: ``repository``, ``provider``, ``model``, versions.
         metadata: ``digest`` of the plan, ``goal``, ``plan`` (its file), ``fixes`` (the corrections), ``events``,
             ``revision``, ``created``, ``updated``.

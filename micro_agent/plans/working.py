@@ -149,6 +149,7 @@ class _Work:
         result = dict(self.state.results[node.id])
         if status != "paused":
             result |= {"answer": run.answer, "files": summary_of(run).changed, "reason": run.termination_reason}
+            result |= {"error": run.error.get("message")} if run.error else {}
         left = None
         if status in ("completed", "stopped") and run.termination_reason != "cancelled":
             left = failing(run, verify=node.verify, demanded=node.fixes is not None)

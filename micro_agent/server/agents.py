@@ -8,6 +8,7 @@ from micro_agent.models.identity import Wanted, provider_of, traits_of
 from micro_agent.models.recorded import model_of
 from micro_agent.models.settings import Settings
 from micro_agent.rules import Rule
+from micro_agent.rules.coach import NO_COACH, Coach
 from micro_agent.run import Run
 from micro_agent.tools import Tool
 from micro_agent.traces import TraceStore
@@ -30,18 +31,20 @@ class Agents:
         demos: The file of those to show; ``None``: the one that the settings name.
         rules: By default those of an agent that names none.
         system: A task or persona for the system prompt.
+        coach: That of runs which begin here.
     """
 
     def __init__(
         self, lm: Any, tools: Sequence[Tool], *, mode: Wanted, store: TraceStore, settings: Settings,
         demos: Path | None = None, rules: Sequence[Rule] | None = None, system: str | None = None,
+        coach: Coach = NO_COACH,
     ) -> None:  # fmt: skip
         self._lm = lm
         self._tools = list(tools)
         self._mode: Wanted = mode
         self._store = store
         self._settings = settings
-        self._demos, self._rules, self._system = demos, rules, system
+        self._demos, self._rules, self._system, self._coach = demos, rules, system, coach
         self._made: dict[bool | None, MicroAgent] = {}
 
     def __call__(self, use_tool_calls: bool | None = None) -> "MicroAgent":
@@ -68,5 +71,5 @@ class Agents:
 
         return MicroAgent(
             tools=self._tools, lm=lm, mode=mode, rules=self._rules, traces=self._store, settings=self._settings,
-            demos=self._demos, system=self._system,
+            demos=self._demos or ([] if self._coach.record else None), system=self._system, coach=self._coach,
         )  # fmt: skip

@@ -177,6 +177,13 @@ def test_gates_that_are_off_are_not_told_of(command: "Command", repo: Path, monk
     assert "Changed: nothing\nTrace: " in done.err, done.err
 
 
+def test_a_folder_that_is_no_repository_is_told(command: "Command", repo: Path):
+    plain = repo.with_name("plain")
+    plain.mkdir()
+    done = command("code", "--repo", str(plain), "--provider", "mock", "Fix it.")
+    assert f"{plain} is in no git repository, so git can take nothing back there: make one with git init\n" in done.err
+
+
 @each(
     ("args", "told"),
     [
@@ -184,6 +191,9 @@ def test_gates_that_are_off_are_not_told_of(command: "Command", repo: Path, monk
         (["Fix", "it."], "there is more than one task: put one into quotes, or give a plan alone"),
         (["Fix it.", "--plan", "plan.yaml"], "there is more than one task"),
         (["plan", "nowhere.yaml"], "nowhere.yaml"),
+        (["plan"], "name the file of the plan: micro-agent code plan FILE"),
+        (["Fix it.", "--retry"], "--retry goes with a plan: micro-agent code plan FILE --retry"),
+        (["Fix it.", "--state", "s.json"], "--state goes with a plan"),
         (["--plan", "nowhere.yaml"], "nowhere.yaml"),
         (["Fix it.", "--max-steps", "0"], "max_steps must be a positive whole number, not 0"),
         (["Fix it.", "--edit-format", "ed"], "--edit-format"),

@@ -59,7 +59,7 @@ def test_one_place_is_replaced(tmp_path: Path) -> None:
     args = {"path": "src/a.py", "target": "    return 1\n", "replacement": "    x = 1\n    return x\n"}
     assert tool.preview
     shown = tool.preview(args)
-    text = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,4 +1,5 @@\n"
+    text = "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1,4 +1,5 @@\n"
     text += " def f():\n-    return 1\n+    x = 1\n+    return x\n \n X = 1\n"
     digest = sha256(text.encode()).hexdigest()[:10]
     assert shown == {"kind": "patch", "id": f"patch_{digest}", "text": text, "files": ["src/a.py"]}

@@ -214,6 +214,18 @@ APPLIED: list[Row] = [
         {"f.txt": CHANGED},
     ),
     (
+        "tabs for blanks, and the line that goes has none",
+        {"f.txt": "cg0\nfe3\n    cg9\n        hb4\n        ad3\n"},
+        OLD + NEW + "@@ -1,5 +1,5 @@\n-cg0\n fe3\n \tcg9\n \t\thb4\n+\t\tdf5\n \t\tad3\n",
+        {"f.txt": "fe3\n    cg9\n        hb4\n        df5\n        ad3\n"},
+    ),
+    (
+        "what goes is indented, what stays is not",
+        {"f.txt": PY},
+        OLD + NEW + "@@ -1,3 +1,4 @@\n def f():\nif x:\n-        return 1\n+        x = 2\n+        return x\n",
+        {"f.txt": PY.replace("return 1", "x = 2\n        return x")},
+    ),
+    (
         "an indented diff, then prose that is not",
         {"f.txt": LINES},
         "So:\n\n" + "".join(f"    {line}\n" for line in CHANGE.splitlines()) + "That is all.\n",

@@ -217,23 +217,25 @@ def test_a_part_of_a_file_is_replaced(row: tuple[str, ...], tmp_path_factory: py
 
 
 NOT_REPLACED = [
-    ("f.txt", "elf", "11", "NOT_FOUND_IN_FILE", "fits nowhere"),
-    ("f.txt", "e", "E", "TARGET_AMBIGUOUS", "at lines 1, 3, 3, 5, 7, 7, 8, 9, 10"),
-    ("twice.txt", "  same", "other", "TARGET_AMBIGUOUS", "at lines 1, 3"),
-    ("twice.txt", "same \n", "other", "TARGET_AMBIGUOUS", "fits at line 1 and at line 3"),
+    ("f.txt", "elf", "11", "NOT_FOUND_IN_FILE", "nor anything like it"),
+    ("f.txt", "e", "E", "TARGET_AMBIGUOUS", "in lines 1, 3, 3, 5, 7, 7, 8, 9, 10"),
+    ("twice.txt", "  same", "other", "TARGET_AMBIGUOUS", "in lines 1, 3"),
+    ("twice.txt", "same \n", "other", "TARGET_AMBIGUOUS", "stands 2 times in 'twice.txt', in lines 1, 3"),
     ("f.txt", "five", "five", "INVALID_DIFF", "same as original_content"),
     ("f.txt", "", "five", "INVALID_DIFF", "part of it that is replaced"),
     ("g.txt", "five", "5", "FILE_NOT_FOUND", "leave original_content empty"),
     ("g.txt", "", "", "INVALID_DIFF", "give it a text"),
     ("../g.txt", "", "5", "PATH_FORBIDDEN", "leads out"),
     (".git/config", "[core]", "[x]", "PATH_FORBIDDEN", "git's own files"),
-    ("data.bin", "x", "y", "INVALID_DIFF", "binary"),
-    ("g.txt", "", "a\0b", "INVALID_DIFF", "binary"),
+    ("data.bin", "x", "y", "INVALID_DIFF", "is not text"),
+    ("wide.txt", "x", "y", "INVALID_DIFF", "is in utf-16-le, in which a patch changes nothing"),
+    ("g.txt", "", "a\0b", "INVALID_DIFF", "would hold NUL"),
+    ("f.txt", "five", "\ud800", "INVALID_DIFF", "half of a character"),
 ]  # fmt: skip
 
 
 def test_what_cannot_be_replaced_says_why(tmp_path: Path) -> None:
-    files = {"f.txt": LINES, "twice.txt": "  same\n\n  same\n", "data.bin": "x\0"}
+    files = {"f.txt": LINES, "twice.txt": "  same\n\n  same\n", "data.bin": "x\0", "wide.txt": "x\n".encode("utf-16")}
     root = repository(tmp_path, files)
     made = {tool.name: tool for tool in tools(Workplace(root, tmp_path / "state", Unenclosed(root)))}
     before = files_of(root)
@@ -260,8 +262,10 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
     (place.root / "old.sh").write_text("one\n")
     (place.root / "old.sh").chmod(0o755)
     before = files_of(place.root)
+    (place.root / "own").mkdir()
     diff = (
         CHANGE
+        + "--- /dev/null\n+++ b/own/deep/y.py\n@@ -0,0 +1 @@\n+Y = 1\n"
         + "--- /dev/null\n+++ b/new/x.py\n@@ -0,0 +1 @@\n+X = 1\n--- a/old.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
     )
     patch_id = approved(made["propose_patch_unified"], {**DIFF, "unified_diff": diff})["patch_id"]
@@ -269,7 +273,7 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
     assert execute(made["apply_patch"], {"patch_id": patch_id}).ok
     assert place.read == {}
     after = files_of(place.root)
-    assert sorted(after) == ["f.txt", "new/x.py"]
+    assert sorted(after) == ["f.txt", "new/x.py", "own/deep/y.py"]
     patches = Patches(place.root, place.state)
     (place.root / "new" / "x.py").write_text("X = 2\n")
     with pytest.raises(ToolError, match=r"new/x\.py has changed since"):
@@ -280,8 +284,13 @@ def test_an_applied_patch_is_undone_unless_the_files_changed(made: dict[str, Too
         patches.undo(patch_id)
     (place.root / "new" / "x.py").unlink()
     (place.root / "new" / "x.py").write_text("X = 1\n")
+    (place.root / "new" / "mine.txt").write_text("")
     assert patches.undo(patch_id).status == "undone"
-    assert files_of(place.root) == before
+    assert files_of(place.root) == {**before, "new/mine.txt": (0o644, b"")}
+    # Folders that the patch made have gone, unless something else is in them.
+    assert sorted(path.name for path in place.root.iterdir() if path.is_dir()) == [".git", "new", "own"]
+    assert list((place.root / "own").iterdir()) == []
+    (place.root / "new" / "mine.txt").unlink()
     with pytest.raises(ToolError, match="is undone, not applied"):
         patches.undo(patch_id)
     assert execute(made["apply_patch"], {"patch_id": patch_id}).error == "APPROVAL_REQUIRED"

@@ -1,5 +1,6 @@
 """``--repo`` on the command line: which repository is meant, where its runs are, and what is refused."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,8 +119,9 @@ def test_a_program_that_is_installed_in_the_repository_says_so(cli: "Cli"):
 
 def test_a_server_can_work_in_a_repository(cli: "Cli", repo: Path):
     (repo / ".env").write_text("MICRO_AGENT_HOST=192.0.2.1\n")
-    inside, env = type(cli)(repo, cli.warm), {"HOME": str(cli.directory)}
-    with ModelServer([call("read_file", {"path": "README.md"}), text("It adds.")]) as model:
+    inside, env = type(cli)(repo, cli.warm), {"HOME": str(cli.directory), "GATE_MODE": "blocking"}
+    looks = [call("rg_search", {"pattern": "add"}), call("read_file", {"path": "README.md"})]
+    with ModelServer([*looks, text("It adds."), text("It adds: no change is needed.")]) as model:
         process = inside.start("serve", *on(model), "--repo", ".", "--port", "0", env=env)
         assert process.stderr is not None
         assert process.stderr.readline().startswith(b"micro-agent: .env is not read")
@@ -130,8 +132,11 @@ def test_a_server_can_work_in_a_repository(cli: "Cli", repo: Path):
         finally:
             process.kill()
             process.communicate()
-    assert answer["answer"] == "It adds.", answer
-    assert [trace.stem for trace in (state(cli, repo) / "traces").iterdir()] == [answer["trace_id"]]
+    assert answer["answer"] == "It adds: no change is needed.", answer
+    (trace,) = (state(cli, repo) / "traces").iterdir()
+    assert trace.stem == answer["trace_id"]
+    (record,) = map(json.loads, trace.read_text().splitlines())
+    assert (record["coach"]["gates"], record["gates"]["all_passed"]) == ("block", True)
 
 
 @pytest.mark.parametrize(

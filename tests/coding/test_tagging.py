@@ -55,7 +55,7 @@ def test_a_person_sees_the_diff_and_the_result_has_the_new_tags(tmp_path: Path) 
     assert tool.preview
     given = {"path": "a.py", "start_tag": tags[1], "end_tag": tags[2], "replacement": "    return 1\n"}
     shown = tool.preview(given)
-    assert shown["text"].splitlines()[2:6] == ["@@ -1,6 +1,5 @@", " def f():", "-    x = 1", "-    return x"]
+    assert shown["text"].splitlines()[3:7] == ["@@ -1,6 +1,5 @@", " def f():", "-    x = 1", "-    return x"]
     assert (tmp_path / "root/a.py").read_text() == TEXT
     result = tool.handler(**given)
     read = tools["read_file"].handler(path="a.py")["lines"]

@@ -208,6 +208,8 @@ def test_a_run_from_elsewhere_has_no_outcome():
 def test_gates_are_those_of_the_run():
     gates = {"understanding": True, "change": True, "verification": False, "all_passed": False}
     assert checks(TASK, ended(gates=gates))["gates"].detail == "expected all gates passed; not passed: verification"
+    waiting = {"understanding": True, "change": True, "verification": True, "readiness": False, "all_passed": False}
+    assert checks(TASK, ended(gates=waiting))["gates"].detail == "expected all gates passed; not passed: readiness"
     assert not checks(TASK, ended())["gates"].passed
     assert checks(TASK, ended(gates={**gates, "all_passed": True}))["gates"].passed
     open_ = TASK.model_copy(update={"expect_gates": False})

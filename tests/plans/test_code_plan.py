@@ -108,9 +108,12 @@ def test_failing_tests_in_the_sandbox_lead_to_a_correction(place: Path, command:
         done = command(*words(server, "--approve", "all"))
     assert done.code == 3, done
     assert done.out.splitlines() == [
-        "a      needs_fix  Fixed.", "b      stopped    repetition", "c      blocked", "fix_a  completed  Now it adds.",
+        "a      needs_fix  Fixed.", "b      stopped    git_status was called 5 times with the same arguments and the same result",
+        "c      blocked", "fix_a  completed  Now it adds.",
     ]  # fmt: skip
     assert "a: tests fail; fix_a is to fix them\n" in done.err
+    assert "Try what went wrong again:  micro-agent code plan plan.yaml" in done.err
+    assert " --approve all --retry\nState: " in done.err
     assert "c: blocked, since a task that it depends on went wrong\n" in done.err
     assert "AssertionError: 6 != 5" in model.questions[1]
 

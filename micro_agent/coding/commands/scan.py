@@ -33,7 +33,6 @@ _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _SHOW_ENVIRONMENT = frozenset({"env", "set", "export", "declare", "typeset", "printenv"})
 """Programs that show the environment if they are given nothing but options."""
 _PATTERN = re.compile(r"[*?\[]")
-_CHANGING = frozenset({"rm", "shred", "unlink", "rmdir", "mv", "chmod", "chown"})
 _MOVING = frozenset({"cd", "pushd", "chdir"})
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r\S*")
 _STRUCTURE = re.compile(r"<<|[`({]|\b(?:case|function|do|then|select)\b")

@@ -4,7 +4,9 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from micro_agent.coding.patches.faults import PatchError, misfit, refused
+from micro_agent.coding.contents import decoded
+from micro_agent.coding.patches.faults import misfit, refused
+from micro_agent.tools.error import ToolError
 
 MOST_LINES = 1_000_000
 Key = Callable[[str], str]
@@ -72,19 +74,20 @@ class Content:
 
 
 def content_of(data: bytes, path: str) -> Content:
-    """The text of a file. Raises `PatchError` for what is none."""
+    """The text of a file. Raises `PatchError` for what is none, or none that git reads line by line."""
+    try:
+        found = decoded(data, path)
+    except ToolError as error:
+        raise refused(error.message) from error
     if b"\0" in data:
-        raise _binary(path)
+        raise refused(f"{path} is in {found.encoding}, in which a patch changes nothing")
     if data.count(b"\n") > MOST_LINES:
         raise refused(f"{path} has more than {MOST_LINES} lines")
-    try:
-        text, encoding = data.decode(), "utf-8"
-    except UnicodeDecodeError:
-        text, encoding = data.decode("latin-1"), "latin-1"
+    return in_lines(found.mark.decode() + found.text, found.encoding)
+
+
+def in_lines(text: str, encoding: str = "utf-8") -> Content:
+    """A text as the content of a file."""
     lines = text.split("\n")
     ends = lines[-1] == ""
     return Content(lines[:-1] if ends else lines, ends, encoding)
-
-
-def _binary(path: str) -> PatchError:
-    return refused(f"{path} is binary: only text is changed by a patch")

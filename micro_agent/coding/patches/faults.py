@@ -1,8 +1,8 @@
 """Why a patch is refused."""
 
-import re
 from typing import Any
 
+from micro_agent.coding.opening import listing, suggestion
 from micro_agent.tools.error import ToolError
 
 
@@ -34,25 +34,11 @@ def refused(message: str) -> PatchError:
 
 def misfit(message: str, path: str | None = None, line: int = 1) -> PatchError:
     """The diff does not fit the files; the hint reads the file around ``line``."""
-    why = "Read what the file has there, then write the diff from it."
-    return PatchError("PATCH_APPLY_FAILED", message, recovery=reading(path, line, why) if path else None)
+    arguments = {"path": path, "start_line": max(1, line - 10), "end_line": line + 20}
+    hint = suggestion("read_file", arguments, "Read what the file has there, then write the diff from it.")
+    return PatchError("PATCH_APPLY_FAILED", message, recovery=hint if path else None)
 
 
 def missing(message: str, path: str) -> PatchError:
     """The diff is about a file that is not there; the hint looks for its name."""
     return PatchError("PATCH_APPLY_FAILED", message, recovery=listing(path))
-
-
-def reading(path: str, line: int, why: str) -> dict[str, Any]:
-    """The hint to read a file around a line."""
-    arguments = {"path": path, "start_line": max(1, line - 10), "end_line": line + 20}
-    return {"tool_call": {"name": "read_file", "arguments": arguments}, "rationale": why}
-
-
-def listing(path: str) -> dict[str, Any]:
-    """The hint to look for a file by its name."""
-    name = re.sub(r"([*?[{\\])", "?", path.rpartition("/")[2])
-    return {
-        "tool_call": {"name": "list_files", "arguments": {"glob": f"**/{name}*"}},
-        "rationale": "Find where the file is.",
-    }

@@ -10,9 +10,9 @@ from difflib import SequenceMatcher
 from itertools import product
 from typing import NamedTuple
 
+from micro_agent.coding.indentation import carried, indent_of
 from micro_agent.coding.patches.contents import Content, Key
 from micro_agent.coding.patches.faults import PatchError, misfit
-from micro_agent.coding.patches.indents import carried_over
 from micro_agent.coding.patches.readings import Line, Reading
 
 _COMMON, _MOST_COMPARED = 50, 2_000
@@ -225,9 +225,9 @@ def _carried(pairs: list[tuple[Line, str]], added: list[str]) -> list[str] | Non
     """The added lines as the file is indented: as the removed ones show it, else as all of them do."""
     told = [(line.text, there) for line, there in pairs if not _lost_its_blank(line, there)]
     removed = [(line.text, there) for line, there in pairs if line.sign == "-"]
-    if removed and all(written.rstrip() == there.rstrip() for written, there in removed):
+    if any(indent_of(there) for _, there in removed) and all(one.rstrip() == other.rstrip() for one, other in removed):
         return added
-    return carried_over(told, added)
+    return carried([there for _, there in told], [written for written, _ in told], added)
 
 
 def _with_returns(lines: tuple[Line, ...], content: Content, start: int, added: list[str]) -> list[str]:

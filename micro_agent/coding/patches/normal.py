@@ -3,17 +3,40 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
+from micro_agent.coding.finding import common
 from micro_agent.coding.patches.changes import Edited
 from micro_agent.coding.patches.contents import Content
 from micro_agent.coding.patches.faults import misfit
 from micro_agent.coding.patches.fitting import Edit, at_its_number
+from micro_agent.coding.patches.names import Target
 from micro_agent.coding.patches.readings import dedented, readings
 from micro_agent.coding.patches.sections import Section, sections_of
 
-_CONTEXT = 3
+_CONTEXT, _MOST_COMPARED = 3, 2_000
 _NO_NEWLINE = "\\ No newline at end of file"
 _TO_QUOTE = re.compile(r'["\\\x00-\x1f\x7f]')
+
+
+def difference(path: str, before: Content, after: Content) -> str:
+    """The diff that makes one content of a file another."""
+    return normal_of(Edited(Target("edited", path, path), before, after, _edits(before, after), (), ()), 0o644)
+
+
+def _edits(before: Content, after: Content) -> list[Edit]:
+    """The lines that differ."""
+    old, new = before.marked(), after.marked()
+    first = common(old, new)
+    last = common(old[first:][::-1], new[first:][::-1])
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
+    if len(old) + len(new) > _MOST_COMPARED:
+        return [Edit(first, first + len(old), after.lines[first : first + len(new)])]
+    return [
+        Edit(first + start, first + end, after.lines[first + begin : first + stop])
+        for tag, start, end, begin, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
 
 
 def normal_of(edited: Edited, mode: int) -> str:

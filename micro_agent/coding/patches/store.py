@@ -16,7 +16,7 @@ from micro_agent.coding.patches.changes import Change, Plan
 from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.patches.opinion import check_with_git
 from micro_agent.coding.patches.planning import plan
-from micro_agent.coding.patches.writing import alone, content_at, digest, folder_of, kept, put, write
+from micro_agent.coding.patches.writing import Record, alone, content_at, digest, folder_of, kept, put, write
 from micro_agent.coding.paths import PathForbidden, resolve
 from micro_agent.coding.sandbox import Sandbox
 from micro_agent.tools.error import ToolError
@@ -50,6 +50,7 @@ class Patch:
         approved: The sha256 of the diff that was approved; ``None`` if none was.
         times: When it got each status, in UTC.
         changes: What it did, if it was applied.
+        folders: Those that were made for its files.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Patch:
     approved: str | None = None
     times: dict[str, str] = field(default_factory=dict[str, str])
     changes: tuple[Kept, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @property
     def is_approved(self) -> bool:
@@ -148,11 +150,12 @@ class Patches:
             check_with_git(self._root, planned.data, sandbox)
             changes = tuple(_kept(change) for change in planned.changes)
             done = _now(replace(patch, changes=changes), "applied")
-            write(self._root, planned.changes, self._state, (f"{patch_id}.json", _written(done)))
+            record: Record = (f"{patch_id}.json", lambda made: _written(replace(done, folders=tuple(made))))
+            write(self._root, planned.changes, self._state, record)
             return done
 
     def undo(self, patch_id: str) -> Patch:
-        """Put back what was there before a patch was applied.
+        """Put back what was there before a patch was applied; folders that it made go, if nothing else is in them.
 
         Raises:
             ToolError: It is not applied, or a file has changed since.
@@ -163,7 +166,8 @@ class Patches:
                 raise PatchError("PATCH_APPLY_FAILED", f"{patch_id} is {patch.status}, not applied: nothing to undo")
             changes = [self._back(change) for change in patch.changes]
             done = _now(replace(patch, approved=None), "undone")
-            write(self._root, changes, self._state, (f"{patch_id}.json", _written(done)))
+            record: Record = (f"{patch_id}.json", lambda made: _written(done))
+            write(self._root, changes, self._state, record, emptied=patch.folders)
             return done
 
     def _back(self, change: Kept) -> Change:
@@ -205,4 +209,5 @@ def _read(raw: bytes) -> Patch:
     data = json.loads(raw)
     changes: Sequence[dict[str, str]] = data.pop("changes")
     lists = {name: tuple(data.pop(name)) for name in ("files", "repaired")}
+    data["folders"] = tuple(data.get("folders", ()))
     return Patch(**data, **lists, changes=tuple(Kept(**change) for change in changes))  # pyright: ignore[reportArgumentType]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from micro_agent.coding.bounds import cut_text
+from micro_agent.coding.opening import suggestion
 from micro_agent.coding.patches import check
 from micro_agent.coding.patches.faults import PatchError
 from micro_agent.coding.patches.replacing import diff_of
@@ -152,7 +153,7 @@ class _Proposals:
 
 
 def _showing(patch_id: str, why: str) -> dict[str, Any]:
-    return {"tool_call": {"name": "show_patch", "arguments": {"patch_id": patch_id}}, "rationale": why}
+    return suggestion("show_patch", {"patch_id": patch_id}, why)
 
 
 def _key(args: dict[str, Any]) -> str:

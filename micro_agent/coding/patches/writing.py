@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -74,15 +74,22 @@ def kept(folder: Path, name: str) -> bytes:
     return (folder / _BLOBS / name).read_bytes()
 
 
-def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str, bytes] | None = None) -> None:
+Record = tuple[str, Callable[[list[str]], bytes]]
+"""The name of a file in the folder of patches, and its content, given the folders that are made."""
+
+
+def write(
+    root: Path, changes: Sequence[Change], state: Path, record: Record | None = None, *, emptied: Sequence[str] = ()
+) -> None:
     """Write all changes, or none. The caller is `alone`.
 
     Args:
         root: The top of the repository.
         changes: What becomes of each file.
         state: The folder of the repository's state.
-        record: The name and the content of a file in the folder of patches that says that it was done. It is written
-            if and only if the changes are.
+        record: The file in the folder of patches that says that it was done. It is written if and only if the changes
+            are.
+        emptied: Folders that go with the files in them, if nothing else is there.
 
     Raises:
         PatchError: A file is another than when the changes were worked out, or cannot be written. Nothing was changed.
@@ -95,7 +102,9 @@ def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str,
             if change.before is not None:
                 keep(folder, change.before)
         put(folder / _JOURNAL, _journal(staged))
-        _carry_out(root, folder, staged, record)
+        made = list(dict.fromkeys(name for one in staged for name in one.made()))
+        done = {"record": record and [record[0], record[1](made).decode()], "emptied": list(emptied)}
+        _carry_out(root, folder, staged, json.dumps({"format": 1, "entries": [], **done}).encode())
     except (PathForbidden, OSError) as error:
         raise misfit(f"the patch cannot be written, and nothing was changed: {error}") from error
     finally:
@@ -107,7 +116,7 @@ def write(root: Path, changes: Sequence[Change], state: Path, record: tuple[str,
         _log.warning("%s is left: %s", folder / _JOURNAL, error)
 
 
-def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", record: tuple[str, bytes] | None) -> None:
+def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", done: bytes) -> None:
     """Do what the journal says, and write down there that it was done; or take back what was."""
     try:
         for one in staged:
@@ -116,7 +125,7 @@ def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", record: tu
             one.finish()
         for one in staged:
             os.fsync(one.directory)
-        put(folder / _JOURNAL, _done(record))
+        put(folder / _JOURNAL, done)
     except BaseException:
         if not _recover(root, folder):
             raise
@@ -187,10 +196,6 @@ def _mode(change: Change) -> int:
     return change.mode if change.was is None else change.was.st_mode & 0o777
 
 
-def _done(record: tuple[str, bytes] | None) -> bytes:
-    return json.dumps({"format": 1, "entries": [], "record": record and [record[0], record[1].decode()]}).encode()
-
-
 def _recover(root: Path, folder: Path) -> bool:
     """Take back what a journal says, if there is one; where all was done, say so in the record of the patch instead.
 
@@ -210,7 +215,8 @@ def _recover(root: Path, folder: Path) -> bool:
             _take_back(root, folder, entry)
         except (PathForbidden, PatchError, OSError) as error:
             _log.warning("%r stays as it is after a patch that was not finished: %s", entry["path"], error)
-    for made in sorted({made for entry in entries for made in entry["made"]}, key=len, reverse=True):
+    folders = {made for entry in entries for made in entry["made"]} | {*journal.get("emptied", ())}
+    for made in sorted(folders, key=len, reverse=True):
         with suppress(PathForbidden, OSError), resolve(root, f"{made}/x", "write") as place:
             if not place.missing:
                 parent, _, name = made.rpartition("/")

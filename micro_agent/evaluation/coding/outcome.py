@@ -20,7 +20,6 @@ NAME = "outcome"
 _CACHES = frozenset({"__pycache__", ".pytest_cache"})
 _GITS = frozenset({"HEAD", "config", "packed-refs", "refs", "hooks"})
 """What git does with a repository goes by these; the index and objects follow what is read and written."""
-_APPLIES = "apply_patch"
 _TIMEOUT_S = 120
 
 
@@ -44,7 +43,7 @@ class Outcome(BaseModel):
 
 
 def outcome_of(run: Run) -> Outcome | None:
-    """That of a run; ``None`` for one that was not asked by `coding_ask`."""
+    """That of a run; ``None`` for one that was not asked by `ask_in_place`."""
     found = (run.model_extra or {}).get(NAME)
     return None if found is None else Outcome.model_validate(found)
 
@@ -87,12 +86,8 @@ def premature(task: Task, run: Run, changed: Sequence[str]) -> Literal["no chang
     if not changed:
         return "no change"
     done = [step.tool for step in run.steps if step.is_tool and step.ok]
-    last = max((number for number, tool in enumerate(done) if _may_change(tool)), default=0)
+    last = max((number for number, tool in enumerate(done) if category_of(tool) in ("change", "apply")), default=0)
     return None if any(category_of(tool) == "verify" for tool in done[last:]) else "not verified"
-
-
-def _may_change(tool: str) -> bool:
-    return category_of(tool) == "change" or tool == _APPLIES
 
 
 def _tokens(run: Run) -> int | None:

@@ -1,11 +1,10 @@
 """``expect_gates``: the gates of the coding agent, at the end of the run."""
 
+from micro_agent.coding.gates import GATES
 from micro_agent.evaluation.result import Check
 from micro_agent.evaluation.scorers.wording import met, unmet
 from micro_agent.evaluation.task import Task
 from micro_agent.run import Run
-
-_GATES = ("understanding", "change", "verification")
 
 
 def check(task: Task, run: Run) -> Check | None:
@@ -17,5 +16,6 @@ def check(task: Task, run: Run) -> Check | None:
         return met("gates")
     if not task.expect_gates:
         return unmet("gates", "a gate that is not passed", "all passed")
-    left = ", ".join(name for name in _GATES if not gates.get(name))
-    return unmet("gates", "all gates passed", f"not passed: {left}")
+    left = [name for name in GATES if not gates.get(name)]
+    # The last one follows from those before it, and is told where it alone does not pass.
+    return unmet("gates", "all gates passed", f"not passed: {', '.join(left[:-1] or left)}")
