@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from itertools import filterfalse
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,11 +151,14 @@ def _announce(line: str) -> None:
     say(f"micro-agent: {line}")
 
 
-def _latest(store: "TraceStore", limit: int) -> "Iterable[str]":
-    """The ids of the runs written last; of all of them for 0 (and of many: the index would be held for long)."""
+def _latest(store: "TraceStore", limit: int) -> "Iterator[str]":
+    """The ids of the runs written last: at least so many as it takes to find that many that can be read; 0: all."""
     index = _index(store) if 0 < limit <= _MOST else None
     known = index.newest(limit, _BRIEF) if index else None
-    return store.ids() if known is None else known
+    first = list(store.ids(limit)) if limit and known is None else known or []
+    yield from first
+    if not limit or (known is None and len(first) == limit):
+        yield from filterfalse(set(first).__contains__, store.ids())
 
 
 def _runs(store: "TraceStore", ids: "Iterable[str]") -> "Iterator[Run]":

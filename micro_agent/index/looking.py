@@ -6,13 +6,12 @@ for its size and time. What is found is not compared row by row, and not kept: s
 compared in 65,536 parts by the first digits of the id, and only where they differ are names put beside rows.
 """
 
-import errno
 import os
 import sqlite3
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from stat import S_ISREG
 from typing import NamedTuple
 
 _ENDING, _LENGTH = ".jsonl", 38
@@ -59,10 +58,8 @@ def stamp_of(folder: Path) -> Stamp | None:
     """The folder as it is; ``None`` where there is none."""
     try:
         found = folder.stat()
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            return None
-        raise
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     return Stamp(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
 
 
@@ -114,44 +111,44 @@ def _look_at_open_runs(connection: sqlite3.Connection, folder: Path) -> None:
             connection.execute("INSERT INTO changed (run) VALUES (?)", (run,))
 
 
-def _odd_parts(connection: sqlite3.Connection, folder: Path, *, all_files: bool) -> Collection[int]:
-    """The parts in which files and rows differ: in their names, and with ``all_files`` in size or time."""
+def _odd_parts(connection: sqlite3.Connection, folder: Path, *, all_files: bool) -> set[int] | None:
+    """The parts in which files and rows differ: in their names, and with ``all_files`` in size or time.
+
+    ``None``: there are no rows.
+    """
     if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
-        return range(_PARTS)
+        return None
     names, marks = array("q", bytes(8 * _PARTS)), array("q", bytes(8 * _PARTS))
     for entry in _files(folder):
-        size_and_time = _stat(entry) if all_files else (0, 0)
-        if size_and_time is not None:
-            part, low, mark = place_of(entry.name[:32], *size_and_time)
-            names[part] += low
-            marks[part] += mark if all_files else 0
+        part, low, mark = place_of(entry.name[:32], *((_stat(entry) or (0, 0)) if all_files else (0, 0)))
+        names[part] += low
+        marks[part] += mark if all_files else 0
     for part, low, mark in connection.execute(_SUMS):
         names[part] -= low
         marks[part] -= mark if all_files else 0
     return {part for part in range(_PARTS) if names[part] or marks[part]}
 
 
-def _compare(connection: sqlite3.Connection, folder: Path, parts: Collection[int]) -> None:
-    if not parts:
+def _compare(connection: sqlite3.Connection, folder: Path, parts: set[int] | None) -> None:
+    """Put files beside rows, in these parts."""
+    if parts == set():
         return
-    found = ((entry.name[:32], _stat(entry)) for entry in _files(folder) if int(entry.name[:4], 16) in parts)
-    connection.executemany("INSERT OR REPLACE INTO there VALUES (?, ?, ?)", ((run, *stat) for run, stat in found if stat))
+    entries = (entry for entry in _files(folder) if parts is None or int(entry.name[:4], 16) in parts)
+    found = ((entry.name[:32], _stat(entry)) for entry in entries)
+    connection.executemany(
+        "INSERT OR REPLACE INTO there VALUES (?, ?, ?)", ((run, *stat) for run, stat in found if stat)
+    )
     connection.execute(_CHANGED)
-    connection.executemany(_GONE, ((part,) for part in parts))
+    connection.executemany(_GONE, ((part,) for part in parts or ()))
 
 
 def _files(folder: Path) -> "Iterator[os.DirEntry[str]]":
     """What is named like a trace and is a file, in the order of the folder; nothing where there is no folder."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if len(name) == _LENGTH and name.endswith(_ENDING) and _DIGITS.issuperset(name[:32]):
-                    if _is_file(entry):
-                        yield entry
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
-            raise
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if len(name) == _LENGTH and name.endswith(_ENDING) and _DIGITS.issuperset(name[:32]) and _is_file(entry):
+                yield entry
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
@@ -166,4 +163,4 @@ def _stat(entry: "os.DirEntry[str]") -> tuple[int, int] | None:
         found = entry.stat()
     except OSError:  # it has gone since
         return None
-    return (found.st_size, found.st_mtime_ns) if S_ISREG(found.st_mode) else None
+    return found.st_size, found.st_mtime_ns

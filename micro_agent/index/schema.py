@@ -35,9 +35,9 @@ CREATE TABLE folder (device INTEGER, inode INTEGER, mtime INTEGER, ctime INTEGER
 {_FTS5};
 PRAGMA user_version = {VERSION};
 """
-"""``open`` runs are looked at every time, and a run without ``status`` is odd, see `reading.Trace`. ``part``, ``low`` and
-``mark`` are told in `looking`. An example has the ``id`` of its run; of those of one task the newest is ``listed``: its
-words are in ``tasks``. ``folder`` is the folder of the traces as it was when all of them were in the rows."""
+"""``open`` runs are looked at every time, and a run without ``status`` is odd, see `reading.Trace`. ``part``, ``low``
+and ``mark`` are told in `looking`. An example has the ``id`` of its run; of those of one task the newest is ``listed``:
+its words are in ``tasks``. ``folder`` is the folder of the traces as it was when all of them were in the rows."""
 
 
 class NoFullText(Exception):
@@ -56,6 +56,7 @@ def opened(path: Path, connect: Connect) -> sqlite3.Connection:
     connection = connect(path, timeout=_WAIT_S, isolation_level=None)
     try:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""The index of the traces of one store: kept up to date, asked for figures, the latest runs and successes like a task."""
+"""The index of the traces of one store: kept up to date, asked for figures, the latest runs and past successes."""
 
 import fcntl
 import json
@@ -128,7 +128,6 @@ class TraceIndex:
         with closing(opened(self.path, self._connect)) as connection:
             if not is_current(connection):
                 make(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
             return do(connection) if self._brought_up_to_date(connection, until, all_files=all_files) else None
 
     def _brought_up_to_date(self, connection: sqlite3.Connection, until: float, *, all_files: bool) -> bool:

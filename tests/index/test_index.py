@@ -110,6 +110,9 @@ def test_other_files_and_folders_are_passed_over(desk: Desk) -> None:
     (desk.store.directory / "notes.jsonl").write_text("{}")
     (desk.store.directory / f"{new_id()}.jsonl").mkdir()
     (desk.store.directory / f"{new_id()}.jsonl").symlink_to("nowhere")
+    circle = f"{new_id()}.jsonl"
+    (desk.store.directory / circle).symlink_to(circle)
+    (desk.store.directory / f"{new_id().upper()[:31]}X.jsonl").write_text("{}")
     assert desk.ids() == [run.id]
     assert Desk(desk.store.directory / "none").index.refresh()  # no folder of traces: nothing in it
 
@@ -186,6 +189,40 @@ def test_a_trace_that_goes_while_it_is_taken_in_is_none(desk: Desk) -> None:
     assert desk.ids() == []
 
 
+class Hasty(sqlite3.Connection):
+    """A connection of a process beside which another one changes the folder while it is listed."""
+
+    traces: Path
+    folders = False
+
+    def executemany(self, sql: str, rows: Any) -> sqlite3.Cursor:
+        return super().executemany(sql, self._passed(rows) if "INTO there" in sql else rows)
+
+    def _passed(self, rows: Any) -> Any:
+        paths = list(self.traces.glob("*.jsonl"))
+        for row in rows:
+            yield row
+            while paths:
+                (path := paths.pop()).unlink()
+                if self.folders:
+                    path.mkdir()
+
+
+def test_a_folder_that_changes_while_it_is_listed_is_seen_as_it_is_the_next_time(desk: Desk) -> None:
+    def connect(*args: Any, **options: Any) -> sqlite3.Connection:
+        return sqlite3.connect(*args, factory=Hasty, **options)
+
+    Hasty.traces = desk.store.directory
+    for Hasty.folders in (True, False):
+        for _ in range(3):
+            desk.ran()
+        assert desk.another(connect=connect).refresh()
+        assert desk.ids() == []
+        for path in desk.store.directory.iterdir():
+            path.rmdir()
+    assert desk.said == []
+
+
 class WithoutFts5(sqlite3.Connection):
     """A connection of a build that has no FTS5, by what it is asked to make."""
 
@@ -202,6 +239,8 @@ def test_where_there_is_no_index_to_be_had_nothing_is_found_and_that_is_said_onc
     without = desk.another(connect=connect)
     for _ in range(2):
         assert not without.refresh()
+        assert without.statistics(lambda ids: ()) is None
+        assert without.newest(3) is None
         assert without.path.exists()
         assert without.exemplars(PAGER) == []
     assert desk.said == ["this build of SQLite has no FTS5: there are no examples from past runs"]
