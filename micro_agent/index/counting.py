@@ -2,7 +2,7 @@
 
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from micro_agent.run.totals import Middle, Totals
 _NEWEST = "ORDER BY mtime DESC, run DESC"
 _SUMS = (
     "SELECT count(*), status, reason, sum(lm_calls), sum(tool_calls), sum(input_tokens), sum(input_unsaid), "
-    "sum(output_tokens), sum(output_unsaid), sum(cost_unsaid) FROM runs WHERE status IS NOT NULL GROUP BY status, reason"
+    "sum(output_tokens), sum(output_unsaid), sum(cost_unsaid) FROM runs WHERE status IS NOT NULL "
+    "GROUP BY status, reason"
 )
 
 
@@ -46,7 +47,7 @@ def counted(connection: sqlite3.Connection) -> Counted:
     return Counted(totals, array("d", (cost for (cost,) in costs)), _middle(connection, totals.runs, len(odd)), odd)
 
 
-def newest(connection: sqlite3.Connection, most: int) -> Sequence[str]:
+def newest(connection: sqlite3.Connection, most: int) -> list[str]:
     """The runs written last, as many as it takes until so many of them can be read."""
     found: list[str] = []
     for run, readable in connection.execute(f"SELECT run, readable FROM runs {_NEWEST}"):

@@ -1,9 +1,10 @@
 """What has changed in a folder of traces since the index was brought up to date, found without reading them.
 
 A folder that is as it was has no new names and has lost none, and who appends to a trace of ours sets the time of its
-folder (`micro_agent.storage.records`): nothing is looked at but the runs that are open. Otherwise each file is asked
-for its size and time. What is found is not compared row by row, and not kept: sums over the files and over the rows are
-compared in 65,536 parts by the first digits of the id, and only where they differ are names put beside rows.
+folder (`micro_agent.storage.records`): where there are many, nothing is looked at but the runs that are open. Otherwise
+each file is asked for its size and time. What is found is not compared row by row, and not kept: sums over the files
+and over the rows are compared in 65,536 parts by the first digits of the id, and only where they differ are names put
+beside rows.
 """
 
 import os
@@ -68,18 +69,20 @@ def is_settled(stamp: Stamp | None, now: float) -> bool:
     return stamp is not None and now - max(stamp.mtime, stamp.ctime) / 1e9 > _SETTLED_S
 
 
-def look(connection: sqlite3.Connection, folder: Path, stamp: Stamp | None, now: float, *, all_files: bool) -> bool:
+def look(
+    connection: sqlite3.Connection, folder: Path, stamp: Stamp | None, now: float, *, all_files: bool, trusting: int
+) -> bool:  # fmt: skip
     """Note in the tables ``changed`` and ``gone`` which traces are other than their rows, those written last first.
 
-    Returns whether each file was looked at, so that `keep` may be told.
+    A folder of ``trusting`` files or more is trusted where it has not changed. Returns whether each file was looked at,
+    so that `keep` may be told.
 
     Raises:
         OSError: The folder cannot be read.
     """
     connection.executescript(_TABLES)
     connection.execute("BEGIN")
-    kept = connection.execute("SELECT device, inode, mtime, ctime, looked FROM folder").fetchone()
-    as_it_was = kept is not None and stamp == kept[:4] and (not all_files or 0 <= now - kept[4] <= _TRUSTED_S)
+    as_it_was = _is_as_it_was(connection, stamp, now, trusting if all_files else None)
     if as_it_was:
         _look_at_open_runs(connection, folder)
     else:
@@ -88,6 +91,16 @@ def look(connection: sqlite3.Connection, folder: Path, stamp: Stamp | None, now:
         _compare(connection, folder, _odd_parts(connection, folder, all_files=all_files))
     connection.execute("COMMIT")
     return all_files and not as_it_was
+
+
+def _is_as_it_was(connection: sqlite3.Connection, stamp: Stamp | None, now: float, trusting: int | None) -> bool:
+    """Whether a folder has the stamp that was kept; and where names alone do not count, whether it is trusted."""
+    same = "SELECT looked FROM folder WHERE (device, inode, mtime, ctime) = (?, ?, ?, ?)"
+    looked = connection.execute(same, stamp or (0,) * 4).fetchone()
+    if looked is None or trusting is None:
+        return looked is not None
+    many = connection.execute("SELECT 1 FROM runs LIMIT 1 OFFSET ?", (trusting - 1,)).fetchone() is not None
+    return many and 0 <= now - looked[0] <= _TRUSTED_S
 
 
 def keep(connection: sqlite3.Connection, stamp: Stamp | None, now: float) -> None:

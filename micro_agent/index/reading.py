@@ -49,7 +49,6 @@ class Trace:
         readable: Whether it has a record.
         counts: Of its last record; ``None``: it is odd.
         entry: Of its last record, if that is an example.
-        open: Whether it is to be looked at every time: more will be written to it, or it is odd.
     """
 
     size: int
@@ -60,6 +59,7 @@ class Trace:
 
     @property
     def open(self) -> bool:
+        """Whether it is to be looked at every time: more will be written to it, or it is odd."""
         return self.counts is None or self.counts.status in ("running", "confirmation_required")
 
 
@@ -74,15 +74,14 @@ def read_trace(path: Path) -> Trace | None:
         return None
     except OSError:
         return Trace(-1, path.lstat().st_mtime_ns, False, None, None)
-    odd, last, data = found.st_size > _LONGEST, None, dict[str, Any]()
-    for record in _records(raw):
-        run = record and _run(record)
-        if record and run:
-            last, data = run, record
-        odd = odd or not record or not run or _is_newer(record)
-    counts = _counts(last) if last is not None and not odd else None
-    entry = entry_of(path.stem, data) if last is not None else None
-    return Trace(found.st_size, found.st_mtime_ns, last is not None, counts, entry)
+    records = list(_records(raw))
+    runs = [(run, record) for record in records if record and (run := _run(record))]
+    if not runs:
+        return Trace(found.st_size, found.st_mtime_ns, False, None, None)
+    odd = found.st_size > _LONGEST or len(runs) < len(records) or any(_is_newer(record) for _, record in runs)
+    run, record = runs[-1]
+    counts = None if odd else _counts(run)
+    return Trace(found.st_size, found.st_mtime_ns, True, counts, entry_of(path.stem, record))
 
 
 def _records(raw: bytes) -> Iterator[dict[str, Any] | None]:

@@ -25,6 +25,7 @@ from micro_agent.traces import TraceStore
 
 T = TypeVar("T")
 _POLL_S, _REMOVAL_S = 0.02, 1.0
+_TRUSTING = 20_000
 _log = logging.getLogger("micro_agent")
 
 
@@ -40,6 +41,7 @@ class TraceIndex:
     def __init__(
         self, store: TraceStore, *, announce: Callable[[str], None] = _log.warning, connect: Connect = sqlite3.connect,
         clock: Callable[[], float] = time.time, otherwise: str = "there are no examples from past runs",
+        trusting: int = _TRUSTING,
     ) -> None:  # fmt: skip
         """The index of this store; nothing is made before it is used.
 
@@ -49,10 +51,12 @@ class TraceIndex:
             connect: Opens a database as `sqlite3.connect` does.
             clock: The time in seconds since 1970, as the file system has it.
             otherwise: What is so where there is no index to be had, for a person.
+            trusting: From so many traces on, a folder that has not changed for ten minutes at most is trusted to have
+                none that another program has changed in place: fewer are looked at every time.
         """
         self._traces, self.path = store.directory, _place(store)
         self._announce, self._connect, self._clock, self._otherwise = announce, connect, clock, otherwise
-        self._said: set[str] = set()
+        self._said, self._trusting = set[str](), trusting
 
     def refresh(self, seconds: float | None = None, *, all_files: bool = True) -> bool:
         """Take in what has come, changed or gone since, the traces written last first. Returns whether that is all.
@@ -132,7 +136,7 @@ class TraceIndex:
 
     def _brought_up_to_date(self, connection: sqlite3.Connection, until: float, *, all_files: bool) -> bool:
         now, stamp = self._clock(), stamp_of(self._traces)
-        whole = look(connection, self._traces, stamp, now, all_files=all_files)
+        whole = look(connection, self._traces, stamp, now, all_files=all_files, trusting=self._trusting)
         for batch in _batches(connection, "gone"):
             forget(connection, batch)
         for batch in _batches(connection, "changed"):

@@ -35,11 +35,12 @@ class Reader:
 def both_ways(desk: Desk, caplog: pytest.LogCaptureFixture | None = None) -> dict[str, Any]:
     """The figures of the index, which are those of the traces; so is what is said of traces that are damaged."""
     told: list[tuple[str, list[str], list[str]]] = []
-    for way in (desk.index.statistics, lambda load: statistics(load(desk.store.ids()))):
+    for by_index in (True, False):
         reader = Reader(desk.store)
         if caplog:
             caplog.clear()
-        told.append((json.dumps(way(reader)), reader.errors, [*caplog.messages] if caplog else []))
+        found = desk.index.statistics(reader) if by_index else statistics(reader(desk.store.ids()))
+        told.append((json.dumps(found), reader.errors, [*caplog.messages] if caplog else []))
     assert told[0] == told[1]
     return json.loads(told[0][0])
 

@@ -37,7 +37,7 @@ def edited(store: TraceStore, run: Run, old: bytes, new: bytes) -> None:
 
 def test_nothing_that_we_write_is_missed_where_the_folder_tells(desk: Desk) -> None:
     clock = Later()
-    index = desk.another(clock=clock)
+    index = desk.another(clock=clock, trusting=2)
     ended, paused = desk.ran(), desk.ran(status="confirmation_required")
     assert counts(index) == {"completed": 1, "confirmation_required": 1}
     edited(desk.store, ended, b"completed", b"running")
@@ -52,6 +52,10 @@ def test_nothing_that_we_write_is_missed_where_the_folder_tells(desk: Desk) -> N
     ended.status = "stopped"
     desk.store.append(ended)
     assert counts(index) == {"failed": 1, "stopped": 1}
+    edited(desk.store, ended, b"stopped", b"running")
+    few = desk.another(clock=clock)
+    assert counts(few) == {"failed": 1, "running": 1}  # of few each is looked at every time
+    edited(desk.store, ended, b"running", b"stopped")
     desk.store.path(paused.id).unlink()
     assert counts(index) == {"stopped": 1}
     assert desk.said == []
@@ -59,7 +63,7 @@ def test_nothing_that_we_write_is_missed_where_the_folder_tells(desk: Desk) -> N
 
 def test_a_folder_that_was_written_to_just_now_is_not_trusted(desk: Desk) -> None:
     run = desk.ran()
-    index = desk.another(clock=time.time)
+    index = desk.another(clock=time.time, trusting=1)
     for old, new in ((b"completed", b"stopped"), (b"stopped", b"failed")):
         edited(desk.store, run, old, new)
         assert counts(index) == {new.decode(): 1}
@@ -83,8 +87,8 @@ def test_an_open_run_whose_trace_goes_is_gone(desk: Desk) -> None:
 
     Removing.traces, clock = desk.store.directory, Later()
     desk.ran(status="running")
-    assert counts(desk.another(clock=clock)) == {"running": 1}
-    assert counts(desk.another(clock=clock, connect=connect)) == {}
+    assert counts(desk.another(clock=clock, trusting=1)) == {"running": 1}
+    assert counts(desk.another(clock=clock, trusting=1, connect=connect)) == {}
     desk.store.directory.rmdir()
     assert counts(desk.index) == {}
 
