@@ -10,7 +10,6 @@ from pathlib import Path
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.noted import Noted
-from micro_agent.files.jsonl import storage_error
 from micro_agent.traces import read_records
 
 _FIRST = 3
@@ -30,7 +29,6 @@ def trace_files(sources: Iterable[str]) -> Iterator[Path]:
 
     Raises:
         ConfigurationError: One stands for no file; nothing is given then.
-        StorageError: A folder cannot be read.
     """
     named = list(sources)
     for source in named:
@@ -66,10 +64,7 @@ def _files(source: str) -> Iterator[str]:
 
 def _in_folder(folder: Path, names: re.Pattern[str], *, hidden: bool) -> Iterator[str]:
     """The files of a folder whose names match. A dot at their beginning is matched by a dot alone, as `glob` does."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if names.match(entry.name) and (hidden or not entry.name.startswith(".")) and os.path.isfile(entry):
-                    yield str(folder / entry.name)
-    except OSError as error:
-        raise storage_error("read the folder", folder, error) from error
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if names.match(entry.name) and (hidden or not entry.name.startswith(".")) and os.path.isfile(entry):
+                yield str(folder / entry.name)

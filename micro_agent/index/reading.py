@@ -66,10 +66,10 @@ class Trace:
 def read_trace(path: Path) -> Trace | None:
     """Read a trace; ``None`` if there is none (any more). One that cannot be opened is odd."""
     try:
-        with open(open_file(path), "rb") as file:
+        with open(open_file(path), "rb", buffering=0) as file:
             found = os.fstat(file.fileno())
             file.seek(max(0, found.st_size - _LONGEST))
-            raw = file.read(_LONGEST)
+            raw = file.readall()
     except FileNotFoundError:
         return None
     except OSError:

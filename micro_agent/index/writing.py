@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from operator import attrgetter
@@ -25,13 +25,15 @@ _EXAMPLE = "INSERT INTO examples (id, ts, kind, task, key, tools, patches, liste
 _LIST = "INSERT INTO tasks (rowid, task) VALUES (?, ?)"
 
 
-def take_in(connection: sqlite3.Connection, folder: Path, runs: Iterable[str]) -> None:
-    """Read these traces and write their rows."""
+def take_in(connection: sqlite3.Connection, folder: Path, runs: Sequence[str]) -> None:
+    """Read these traces, a batch of them, and write their rows."""
     found = [(run, trace) for run in runs if (trace := read_trace(folder / f"{run}.jsonl"))]
+    rows = connection.execute(f"SELECT run FROM runs WHERE run IN ({', '.join('?' * len(runs))})", runs)
+    before = {run for (run,) in rows}
     with written(connection):
         keys: set[str] = set()
         for run, trace in found:
-            keys |= _without_example(connection, run)
+            keys |= _without_example(connection, run) if run in before else set()
             (row,) = connection.execute(_INSERT, (run, *_values(run, trace))).fetchone()
             if trace.entry is not None:
                 keys |= _add_example(connection, row, trace.entry)

@@ -1,6 +1,8 @@
 """What is looked at when the index is brought up to date, and that nothing of ours is missed by it."""
 
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -117,3 +119,32 @@ def test_folders_of_traces_that_share_their_state_do_not_share_an_index(tmp_path
     for _ in range(2):
         assert [counts(TraceIndex(store)) for store in stores] == [{"completed": number} for number in (1, 2, 3)]
     assert TraceIndex(stores[2]).path == tmp_path / "state" / "index.sqlite3"
+
+
+WORKING = """
+import sys
+from micro_agent.index import TraceIndex
+from micro_agent.run import Run
+from micro_agent.traces import TraceStore
+name, count = sys.argv[3], int(sys.argv[4])
+store = TraceStore(sys.argv[1], state_dir=sys.argv[2], environ={})
+index = TraceIndex(store, trusting=1)
+for number in range(count):
+    run = Run(question=f"Task {name} number{number}", status="running")
+    store.append(run)
+    if number % 10 == 3:
+        assert index.refresh() and index.refresh(all_files=False)
+    run.status = "completed"
+    store.append(run)
+"""
+
+
+def test_processes_that_write_and_refresh_at_once_lose_nothing_and_count_nothing_twice(desk: Desk) -> None:
+    command = [sys.executable, "-c", WORKING, str(desk.store.directory), str(desk.store.state_dir)]
+    workers = [subprocess.Popen([*command, name, "20"]) for name in "ab"]
+    while any(worker.poll() is None for worker in workers):
+        assert desk.index.refresh()
+    assert [worker.returncode for worker in workers] == [0, 0]
+    assert counts(desk.index) == {"completed": 40}
+    assert desk.index.newest(99) == list(desk.store.ids())
+    assert desk.said == []
