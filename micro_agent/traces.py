@@ -1,14 +1,12 @@
 """Where runs live on disk: the traces of those that ended or paused, and the journals of those under way."""
 
-import errno
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 from micro_agent.errors import (
@@ -34,13 +32,13 @@ from micro_agent.storage.decisions import (
 )
 from micro_agent.storage.folding import Folded, read_journal
 from micro_agent.storage.journal import Journal
+from micro_agent.storage.listing import MISSING, newest_first
 from micro_agent.storage.locks import is_held
 from micro_agent.storage.records import Record, append_record, ends_with, read_records, sync_record
 
 __all__ = ["OpenRun", "Record", "TraceStore", "read_records"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _log = logging.getLogger("micro_agent")
 
 
@@ -125,13 +123,17 @@ class TraceStore:
         except IndexError:
             raise RunNotFound(f"the trace of run {run_id} has {len(runs)} records, none is number {index}") from None
 
-    def ids(self) -> Iterator[str]:
-        """The ids of the runs that have a trace, the one written last first."""
-        return (path.stem for path in _newest_first(self.directory, ".jsonl") if _there(path, S_ISREG))
+    def ids(self, most: int | None = None, *, beginning: str = "") -> Iterator[str]:
+        """The ids of the runs that have a trace, the one written last first; ``most`` of them, if that is given.
 
-    def open_ids(self) -> Iterator[str]:
+        Only those with this ``beginning``: no other file is looked at. Of each run 72 bytes are kept, of ``most`` as
+        many.
+        """
+        return newest_first(self.directory, ".jsonl", most, beginning=beginning, files_alone=True)
+
+    def open_ids(self, *, beginning: str = "") -> Iterator[str]:
         """The ids of the runs that have a journal, the one written last first."""
-        return (path.stem for path in _newest_first(self.state_dir / "runs", ".journal"))
+        return newest_first(self.state_dir / "runs", ".journal", beginning=beginning)
 
     def start(self, run: Run) -> Journal:
         """Make the journal of a new run and hold it. What the run has already (a fork's steps, say) is kept in it."""
@@ -177,7 +179,7 @@ class TraceStore:
 
     def open_runs(self) -> list[OpenRun]:
         """The runs that have a journal, the one written last first. Damaged ones too, with what is wrong."""
-        found = (self._open_run(path) for path in _newest_first(self.state_dir / "runs", ".journal"))
+        found = (self._open_run(self._journal(run_id)) for run_id in self.open_ids())
         return [run for run in found if run is not None]
 
     def decide(
@@ -285,23 +287,12 @@ def _checked(run_id: str) -> str:
     raise ConfigurationError(f"not a run id: {run_id[:60]!a}; one is 32 of the digits 0-9 and a-f")
 
 
-def _newest_first(folder: Path, suffix: str) -> list[Path]:
-    """What is named like the file of a run in a folder, the one written last first; nothing when there is no folder."""
+def _there(path: Path) -> bool:
     try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
+        path.stat()  # `Path.exists` says "no" of what it cannot look for, from Python 3.14 on
+        return True
     except OSError as error:
-        raise storage_error("read the folder", folder, error) from error
-    paths = [folder / name for name in names if name.endswith(suffix) and _ID.fullmatch(name.removesuffix(suffix))]
-    return sorted(paths, key=lambda path: (_written(path), path.name), reverse=True)
-
-
-def _there(path: Path, kind: Callable[[int], bool] = lambda mode: True) -> bool:
-    try:
-        return kind(path.stat().st_mode)  # `Path.exists` says "no" of what it cannot look for, from Python 3.14 on
-    except OSError as error:
-        if error.errno in _MISSING:
+        if error.errno in MISSING:
             return False
         # A folder that may not be searched: whether the file is there, nobody knows.
         raise storage_error("look for", path, error) from error

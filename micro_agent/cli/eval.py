@@ -202,7 +202,7 @@ def score(
 ) -> None:
     """Score a result file again, or recorded runs, without a model."""
     from micro_agent.cli import eval_score
-    from micro_agent.evaluation.from_traces import holds_runs
+    from micro_agent.evaluation.trace_files import holds_runs
 
     settings()
     if len(sources) > 1 or holds_runs(sources[0]):

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import load_tasks
-from micro_agent.evaluation.from_traces import score_traces, trace_files
+from micro_agent.evaluation.from_traces import score_traces
 from micro_agent.evaluation.rescore import Rescored, rescore
 from micro_agent.evaluation.result import Header
 from micro_agent.evaluation.results import place_of
 from micro_agent.evaluation.rubrics import load_rubric, rubric_for
+from micro_agent.evaluation.trace_files import trace_files
 
 _NAMES = 10
 
@@ -35,7 +36,7 @@ def traces(
         rubric=rubric_for(tasks, rubrics), settings={"traces": sources},
     )  # fmt: skip
     target = out or place_of(header)
-    return target, list(score_traces(list(trace_files(sources)), dataset, target, header).lines())
+    return target, list(score_traces(trace_files(sources), dataset, target, header).lines())
 
 
 def _differences(done: Rescored) -> Iterator[str]:

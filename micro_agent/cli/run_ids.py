@@ -23,7 +23,7 @@ def run_id_of(store: "TraceStore", named: str) -> str:
     from micro_agent.errors import ConfigurationError, RunNotFound
 
     if named == "last":
-        if (latest := next(store.ids(), None)) is None:
+        if (latest := next(store.ids(1), None)) is None:
             raise RunNotFound(f"there is no run in {store.directory}")
         return latest
     if not _BEGINNING.fullmatch(named):
@@ -31,11 +31,11 @@ def run_id_of(store: "TraceStore", named: str) -> str:
         raise ConfigurationError(f"not a run id: {named[:60]!a}; {told}")
     if len(named) == _WHOLE:
         return named
-    known = list(dict.fromkeys([*store.ids(), *store.open_ids()]))
-    found = [run_id for run_id in known if run_id.startswith(named)]
+    found = list(dict.fromkeys([*store.ids(beginning=named), *store.open_ids(beginning=named)]))
     if len(found) > 1:
         raise ConfigurationError(f"{named} is the beginning of {len(found)} runs: {_listed(found)}; type more of it")
     if not found:
+        known = list(dict.fromkeys([*store.ids(_SHOWN + 1), *store.open_ids()]))
         latest = f"; the latest are {_listed(known)}" if known else ""
         raise RunNotFound(f"no run in {store.directory} begins with {named}{latest}")
     return found[0]

@@ -1,5 +1,8 @@
 """`micro-agent traces`: the runs on record."""
 
+import os
+from functools import partial
+from itertools import filterfalse
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +15,14 @@ from micro_agent.cli.run_ids import run_id_of
 from micro_agent.cli.spans import Phoenix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from micro_agent.index import TraceIndex
     from micro_agent.run import Run
     from micro_agent.traces import TraceStore
+
+_BRIEF, _MOST = 0.5, 10_000
+"""Seconds that a list takes for what is new in the index, and how many runs it asks the index for."""
 
 app = typer.Typer(help="List, show, compare and summarize recorded runs.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -30,7 +37,7 @@ def list_runs(
     """List runs, latest first."""
     store = runs_of(repo, traces_dir)
     shown = 0
-    for run in _runs(store):
+    for run in _runs(store, _latest(store, limit)):
         if as_json:
             print_json(_row(run))
         else:
@@ -68,7 +75,10 @@ def stats(repo: Repo = None, traces_dir: TracesDir = None, as_json: Json = False
     """Summarize runs: outcomes, calls, tokens, cost, latency."""
     from micro_agent.replay import statistics
 
-    counted = statistics(_runs(runs_of(repo, traces_dir)))
+    store = runs_of(repo, traces_dir)
+    index = _index(store)
+    known = index.statistics(partial(_runs, store)) if index else None
+    counted = statistics(_runs(store, store.ids())) if known is None else known
     if as_json:
         print_json(counted)
         return
@@ -128,11 +138,34 @@ def _run(store: "TraceStore", named: str) -> "Run":
     return record_of(named) if "/" in named or "." in named else store.load(run_id_of(store, named))
 
 
-def _runs(store: "TraceStore") -> "Iterator[Run]":
-    """Every run that can be read, the one written last first; each file is read when its turn comes."""
+def _index(store: "TraceStore") -> "TraceIndex | None":
+    """The index of a folder of traces, ``None`` where there is no folder."""
+    from micro_agent.index import TraceIndex
+
+    if not os.path.isdir(store.directory):
+        return None
+    return TraceIndex(store, announce=_announce, otherwise="the traces themselves are read")
+
+
+def _announce(line: str) -> None:
+    say(f"micro-agent: {line}")
+
+
+def _latest(store: "TraceStore", limit: int) -> "Iterator[str]":
+    """The ids of the runs written last: at least so many as it takes to find that many that can be read; 0: all."""
+    index = _index(store) if 0 < limit <= _MOST else None
+    known = index.newest(limit, _BRIEF) if index else None
+    first = list(store.ids(limit)) if limit and known is None else known or []
+    yield from first
+    if not limit or (known is None and len(first) == limit):
+        yield from filterfalse(set(first).__contains__, store.ids())
+
+
+def _runs(store: "TraceStore", ids: "Iterable[str]") -> "Iterator[Run]":
+    """Of these runs those that can be read; each file is read when its turn comes."""
     from micro_agent.errors import MicroAgentError
 
-    for run_id in store.ids():
+    for run_id in ids:
         try:
             yield store.load(run_id, earlier=False)
         except MicroAgentError as error:

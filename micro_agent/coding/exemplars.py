@@ -16,7 +16,7 @@ _SECONDS = 2.0
 def exemplars_for(store: TraceStore, most: int = 3, *, seconds: float = _SECONDS) -> Callable[[Run], str | None]:
     """A function that gives the text about past runs for a run's question; ``None`` where there is none to show.
 
-    The index is brought up to date first, for so many ``seconds`` at most: what is left is taken in next time. Later
+    New runs are taken into the index first, for so many ``seconds`` at most: what is left is taken in next time. Later
     turns of a chat are told nothing, since what was said before them is the example.
     """
     index, patches = TraceIndex(store), Patches(Path(), store.state_dir)
@@ -27,7 +27,7 @@ def exemplars_for(store: TraceStore, most: int = 3, *, seconds: float = _SECONDS
     def given(run: Run) -> str | None:
         if run.follows is not None or most < 1:
             return None
-        index.refresh(seconds)
+        index.refresh(seconds, all_files=False)
         without = {run.id, run.parent or run.id}
         return told(index.exemplars(run.question, most, kind=KIND, without=without, usable=stands)) or None
 

@@ -3,7 +3,7 @@
 from micro_agent.evaluation.compare import compare
 from micro_agent.evaluation.datasets import Dataset, draw, load_tasks
 from micro_agent.evaluation.figures import Comparison, Summary
-from micro_agent.evaluation.from_traces import score_traces, trace_files
+from micro_agent.evaluation.from_traces import score_traces
 from micro_agent.evaluation.rescore import rescore
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, read_results
@@ -12,6 +12,7 @@ from micro_agent.evaluation.runner import agent_ask, run_trials
 from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.summary import summarize
 from micro_agent.evaluation.task import Task
+from micro_agent.evaluation.trace_files import trace_files
 from micro_agent.evaluation.trials import Trial, remaining, trials
 
 __all__ = [

@@ -3,16 +3,16 @@
 import os
 import shutil
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from glob import glob, has_magic
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from secrets import token_hex
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import Dataset
+from micro_agent.evaluation.noted import Noted
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scored import scored
@@ -22,8 +22,6 @@ from micro_agent.run import Run
 from micro_agent.traces import read_records
 
 _NAMED = 10
-_FIRST = 3
-"""So many lines tell traces from a result file; the first may be damaged."""
 
 
 @dataclass(slots=True)
@@ -34,12 +32,12 @@ class FromTraces:
     """Of the dataset."""
     trials: Counter[str] = field(default_factory=Counter[str])
     """By the id of the task."""
-    runs: set[str] = field(default_factory=set[str])
-    """The ids of the runs that were scored."""
-    not_ended: dict[str, str] = field(default_factory=dict[str, str])
-    """Runs that paused, were killed or cancelled, with their status: they have no answer to score."""
-    other_question: set[str] = field(default_factory=set[str])
-    """Runs that ask what no task asks."""
+    runs: int = 0
+    """How many were scored."""
+    not_ended: Counter[str] = field(default_factory=Counter[str])
+    """Runs that paused, were killed or cancelled, by their status: they have no answer to score."""
+    other_question: int = 0
+    """How many ask what no task asks."""
     without_run: list[str] = field(default_factory=list[str])
     """Tasks that no run asked."""
     faults: list[str] = field(default_factory=list[str])
@@ -52,46 +50,52 @@ class FromTraces:
         if self.more_faults:
             yield f"… and {_count(self.more_faults, 'more line')} without a run"
         trials, tasks = _count(self.trials.total(), "trial"), _count(len(self.trials), "task")
-        yield f"{_count(len(self.runs), 'run')} scored: {trials} of {tasks}."
+        yield f"{_count(self.runs, 'run')} scored: {trials} of {tasks}."
         if self.other_question:
-            yield f"{_count(len(self.other_question), 'run')} without a task: no task asks the same question."
+            yield f"{_count(self.other_question, 'run')} without a task: no task asks the same question."
         if self.not_ended:
-            by_status = ", ".join(f"{status} {n}" for status, n in Counter(self.not_ended.values()).most_common())
-            yield f"{_count(len(self.not_ended), 'run')} that did not end, not scored: {by_status}."
+            by_status = ", ".join(f"{status} {n}" for status, n in self.not_ended.most_common())
+            yield f"{_count(self.not_ended.total(), 'run')} that did not end, not scored: {by_status}."
         if self.without_run:
             named = ", ".join(self.without_run[:_NAMED]) + (" …" if len(self.without_run) > _NAMED else "")
             yield f"{len(self.without_run)} of {_count(self.tasks, 'task')} without a run: {named}"
 
 
-def holds_runs(source: str) -> bool:
-    """Whether a name on the command line stands for traces: a pattern, a folder, or a file that begins with a run."""
-    path = Path(source)
-    if not path.is_file():
-        return path.is_dir() or has_magic(source)
-    return any(record.run is not None for record in islice(read_records(path), _FIRST))
+class _Runs:
+    """What became of each run so far. A run counts once, however many files have it."""
+
+    def __init__(self) -> None:
+        self.table = Noted(
+            "CREATE TABLE runs (id BLOB PRIMARY KEY, scored DEFAULT 0, other DEFAULT 0, status) WITHOUT ROWID"
+        )
+
+    def has_scored(self, run: Run) -> bool:
+        return (
+            self.table.run("SELECT 1 FROM runs WHERE id = ? AND scored", bytes.fromhex(run.id)).fetchone() is not None
+        )
+
+    def note(self, run: Run, column: str, value: object) -> None:
+        statement = (
+            f"INSERT INTO runs (id, {column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET {column} = excluded.{column}"
+        )
+        self.table.run(statement, bytes.fromhex(run.id), value)
+
+    def tell(self, done: FromTraces) -> None:
+        (done.runs, done.other_question) = self.table.run(
+            "SELECT ifnull(sum(scored), 0), ifnull(sum(other), 0) FROM runs"
+        ).fetchone()
+        rows = self.table.run(
+            "SELECT status, count(*) FROM runs WHERE NOT scored AND status IS NOT NULL GROUP BY status"
+        )
+        done.not_ended.update(dict(rows))
 
 
-def trace_files(sources: Iterable[str]) -> Iterator[Path]:
-    """The files that names, folders (their ``*.jsonl``) and patterns stand for, by name.
-
-    Raises:
-        ConfigurationError: One stands for no file.
-    """
-    for source in sources:
-        path = Path(source)
-        found = path.glob("*.jsonl") if path.is_dir() else map(Path, glob(source, recursive=True))
-        files = [path] if path.is_file() else sorted(file for file in found if file.is_file())
-        if not files:
-            raise ConfigurationError(f"no trace is named {source}: name files, folders of *.jsonl, or 'traces/*.jsonl'")
-        yield from files
-
-
-def score_traces(files: Sequence[Path], dataset: Dataset, target: Path, header: Header) -> FromTraces:
+def score_traces(files: Iterable[Path], dataset: Dataset, target: Path, header: Header) -> FromTraces:
     """Score the recorded runs of trace files, and write a result file that is there once it is complete.
 
     A run and a task belong together when they ask the same question, spaces aside. Several runs of a question are the
-    epochs of its task, in the order of the files; of several records of a run the last counts. Runs are read one at a
-    time.
+    epochs of its task, in the order of the files; of several records of a run the last counts. Files and runs are read
+    one at a time, and what is remembered of them is on the disk: there may be a million.
 
     Args:
         files: Traces; a file may hold several runs.
@@ -105,12 +109,13 @@ def score_traces(files: Sequence[Path], dataset: Dataset, target: Path, header: 
     """
     if os.path.lexists(target):
         raise ConfigurationError(f"{target} is there already: choose another name")
-    done = FromTraces(len(dataset.tasks))
+    done, runs = FromTraces(len(dataset.tasks)), _Runs()
     body, whole = (target.with_name(f".{token_hex(8)}.tmp") for _ in range(2))
     try:
-        with ResultFile.create(body, header) as file:
-            for result in _results(files, _by_question(dataset.tasks), header.rubric, done):
+        with runs.table, ResultFile.create(body, header) as file:
+            for result in _results(files, _by_question(dataset.tasks), header.rubric, done, runs):
                 file.append(result)
+            runs.tell(done)
         done.without_run = [task.id for task in dataset.tasks if task.id not in done.trials]
         if not done.trials:
             raise ConfigurationError(f"nothing to score: {' '.join(done.lines())}")
@@ -133,20 +138,19 @@ def _by_question(tasks: Iterable[Task]) -> dict[str, list[Task]]:
 
 
 def _results(
-    files: Sequence[Path], asking: Mapping[str, list[Task]], rubric: Rubric, done: FromTraces
+    files: Iterable[Path], asking: Mapping[str, list[Task]], rubric: Rubric, done: FromTraces, runs: _Runs
 ) -> Iterator[Result]:
     for path in files:
         for run in _runs(path, done):
-            if run.id in done.runs:
+            if runs.has_scored(run):
                 continue
             tasks = asking.get(_plain(run.question), [])
             if not tasks or run.follows or run.history:  # what is asked in a conversation is another question there
-                done.other_question.add(run.id)
+                runs.note(run, "other", 1)
             elif run.status in ("running", "confirmation_required") or run.termination_reason == "cancelled":
-                done.not_ended[run.id] = run.termination_reason or run.status
+                runs.note(run, "status", run.termination_reason or run.status)
             else:
-                done.not_ended.pop(run.id, None)
-                done.runs.add(run.id)
+                runs.note(run, "scored", 1)
                 yield from (_result(task, run, path, rubric, done) for task in tasks)
 
 

@@ -6,12 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from pydantic import ValidationError
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import Dataset
+from micro_agent.evaluation.noted import Noted
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.result_lines import Entry, Key, Place, header_of
 from micro_agent.evaluation.results import ResultFile, publish
@@ -19,10 +20,18 @@ from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.task import Task
 from micro_agent.files.jsonl import open_file, parse, storage_error
 
-
-class _Verdict(NamedTuple):
-    score: float
-    success: bool
+_VERDICTS = """
+CREATE TABLE verdicts (
+    number INTEGER PRIMARY KEY, task TEXT, epoch TEXT, old_score, was, score, now, UNIQUE (task, epoch)
+)"""
+_NOTE = (
+    "INSERT INTO verdicts (task, epoch, old_score, was, score, now) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+    "SET old_score = excluded.old_score, was = excluded.was, score = excluded.score, now = excluded.now"
+)
+_CHANGED = (
+    "SELECT task, epoch, old_score, score, was, now FROM verdicts WHERE old_score IS NOT score OR was <> now "
+    "ORDER BY number"
+)
 
 
 def _keys() -> list[Key]:
@@ -108,15 +117,15 @@ def _results(lines: Iterator[Entry], report: Rescored) -> Iterator[Result]:
 
 def _scored(results: Iterator[Result], rubric: Rubric, tasks: Dataset | None, report: Rescored) -> Iterator[Result]:
     known = {task.id: task for task in tasks.tasks} if tasks else None
-    before, after = dict[Key, _Verdict](), dict[Key, _Verdict]()
-    for result in results:
-        before[result.key] = _Verdict(result.score, result.success)
-        if known is not None:
-            result.task = _renewed(result.task, known, report)
-        result.checks, result.score, result.success = score(result.task, result.run, rubric)
-        after[result.key] = _Verdict(result.score, result.success)
-        yield result
-    _compare(before, after, report)
+    with Noted(_VERDICTS) as verdicts:
+        for result in results:
+            before = result.score, result.success
+            if known is not None:
+                result.task = _renewed(result.task, known, report)
+            result.checks, result.score, result.success = score(result.task, result.run, rubric)
+            verdicts.run(_NOTE, result.task.id, str(result.epoch), *before, result.score, result.success)
+            yield result
+        _compare(verdicts, report)
 
 
 def _renewed(old: Task, known: dict[str, Task], report: Rescored) -> Task:
@@ -132,14 +141,14 @@ def _renewed(old: Task, known: dict[str, Task], report: Rescored) -> Task:
     return new
 
 
-def _compare(before: dict[Key, _Verdict], after: dict[Key, _Verdict], report: Rescored) -> None:
-    report.trials = len(after)
-    for key, new in after.items():
-        old = before[key]
-        if new.score != old.score:
+def _compare(verdicts: Noted, report: Rescored) -> None:
+    (report.trials,) = verdicts.run("SELECT count(*) FROM verdicts").fetchone()
+    for task, epoch, *scores, was, now in verdicts.run(_CHANGED):
+        key = task, int(epoch)
+        if scores[0] != scores[1]:
             report.changed.append(key)
-        if new.success != old.success:
-            (report.gained if new.success else report.lost).append(key)
+        if was != now:
+            (report.gained if now else report.lost).append(key)
 
 
 def _write(target: Path, header: Header, results: Iterator[Result]) -> None:

@@ -1,21 +1,15 @@
-"""What the index keeps of one run, read from the last record of its trace as plain JSON.
+"""What the index keeps of a run for those who look for examples, from the last record of its trace as plain JSON.
 
-A record is not made into a `Run` for this: that takes longer than everything else, and a record of any version, or one
-that was changed by hand, has to be good enough for a cache.
+A record of any version, or one that was changed by hand, has to be good enough for this.
 """
 
 import json
-import math
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import Any, cast
 
-from pydantic_core import from_json
-
-from micro_agent.files.jsonl import parse
 from micro_agent.index.words import words_of
 from micro_agent.run import MARKERS
 from micro_agent.text.attached import own_words
@@ -26,75 +20,38 @@ _TASK, _ARGUMENT, _CALL = 2_000, 60, 120
 """Characters of a task that are kept, of an argument that tells something, and of a call with its arguments."""
 _ARGUMENTS, _CALLS = 2, 12
 _UNAPPROVED = frozenset({"APPROVAL_REQUIRED", "APPROVAL_REJECTED", "APPROVAL_EXPIRED"})
-_INTEGERS = 2**63
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run as it stands in the index. The counts are those of ``Run.usage``; ``None`` is unknown.
+    """A run that may be shown as an example, see `_is_good`.
 
     Attributes:
         task: What was asked, on one line, without what was attached.
         key: The same for all runs of the same kind and task.
-        tools: Of a good run each call that worked, with the arguments that tell something.
+        tools: Each call that worked, with the arguments that tell something.
         patches: The ids of the patches that it applied.
-        good: Whether it may be shown as an example, see `_is_good`.
     """
 
-    ts: str | None = None
-    status: str | None = None
-    reason: str | None = None
-    kind: str | None = None
-    model: str | None = None
-    follows: str | None = None
-    steps: int | None = None
-    lm_calls: int | None = None
-    tool_calls: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-    latency_s: float | None = None
-    task: str = ""
-    key: str = ""
-    tools: tuple[str, ...] = ()
-    patches: tuple[str, ...] = ()
-    good: bool = False
+    ts: str | None
+    kind: str | None
+    task: str
+    key: str
+    tools: tuple[str, ...]
+    patches: tuple[str, ...]
 
 
-def last_record(raw: bytes) -> dict[str, Any] | None:
-    """The last whole line of a part of a trace that can be read."""
-    for line in filter(None, reversed(raw[: raw.rfind(b"\n") + 1].split(b"\n"))):
-        with suppress(ValueError):
-            return _fast(line) or parse(line)
-    return None
-
-
-def _fast(line: bytes) -> dict[str, Any] | None:
-    """The object in a line, in a third of the time; it does not read all that `parse` does."""
-    try:
-        return _object(from_json(line)) or None
-    except ValueError:
-        return None
-
-
-def entry_of(run_id: str, record: Mapping[str, Any]) -> Entry:
-    """What the index keeps of a record, whatever stands in it. A field of another type is unknown."""
-    usage = _object(record.get("usage"))
+def entry_of(run_id: str, record: Mapping[str, Any]) -> Entry | None:
+    """What is kept of a record, whatever stands in it; ``None`` where it is no example."""
     steps = [_object(step) for step in _list(record.get("steps"))]
-    kind = _text(_object(record.get("coach")).get("kind"))
     task = _line(own_words(_text(record.get("question")) or ""))[:_TASK]
-    good = bool(task) and record.get("id") == run_id and _is_good(record, steps)
-    tools = tuple(_calls(steps)) if good else ()
-    return Entry(
-        ts=_text(record.get("ts")), status=_text(record.get("status")), reason=_text(record.get("termination_reason")),
-        kind=kind, model=_text(record.get("model")), follows=_text(record.get("follows")), steps=len(steps),
-        lm_calls=_integer(usage.get("lm_calls")), tool_calls=_integer(usage.get("tool_calls")),
-        input_tokens=_integer(usage.get("input_tokens")), output_tokens=_integer(usage.get("output_tokens")),
-        cost_usd=_number(usage.get("cost_usd")), latency_s=_number(usage.get("latency_s")),
-        task=task, key=_key(kind, task) if tools else "", tools=tools, patches=tuple(_patches(steps)) if tools else (),
-        good=bool(tools),
-    )  # fmt: skip
+    if not task or record.get("id") != run_id or not _is_good(record, steps):
+        return None
+    tools, kind = tuple(_calls(steps)), _text(_object(record.get("coach")).get("kind"))
+    if not tools:
+        return None
+    return Entry(_text(record.get("ts")), kind, task, _key(kind, task), tools, tuple(_patches(steps)))
 
 
 def _is_good(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> bool:
@@ -161,17 +118,6 @@ def _line(text: str) -> str:
 
 def _text(value: object) -> str | None:
     return encodable(value) if isinstance(value, str) else None
-
-
-def _integer(value: object) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and -_INTEGERS <= value < _INTEGERS
-    return cast("int", value) if whole else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    return _integer(value)
 
 
 def _object(value: object) -> dict[str, Any]:

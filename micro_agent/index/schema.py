@@ -1,4 +1,4 @@
-"""The database of the index: one row for each run, and the words of those that may be shown."""
+"""The database of the index: a narrow row for each run, a wide one for each example, and the words of the tasks."""
 
 import os
 import sqlite3
@@ -7,24 +7,37 @@ from pathlib import Path
 
 from micro_agent.files.jsonl import open_file, private_folder
 
-VERSION = 1
+VERSION = 2
 _WAIT_S = 5.0
+_CACHE_KB = 16_000
 Connect = Callable[..., sqlite3.Connection]
 _FTS5 = "CREATE VIRTUAL TABLE tasks USING fts5(task, tokenize = 'unicode61 remove_diacritics 0')"
+_TABLES = ("tasks", "runs", "examples", "folder")
 _SCHEMA = f"""
 CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    read INTEGER NOT NULL, ts TEXT, status TEXT, reason TEXT, kind TEXT, model TEXT, follows TEXT, steps INTEGER,
-    lm_calls INTEGER, tool_calls INTEGER, input_tokens INTEGER, output_tokens INTEGER, cost_usd REAL, latency_s REAL,
-    task TEXT, key TEXT, tools TEXT, patches TEXT, good INTEGER NOT NULL, listed INTEGER NOT NULL DEFAULT 0
+    id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, part INTEGER NOT NULL, low INTEGER NOT NULL,
+    mark INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL, readable INTEGER NOT NULL,
+    open INTEGER NOT NULL, status TEXT, reason TEXT, lm_calls INTEGER, tool_calls INTEGER, input_tokens INTEGER,
+    input_unsaid INTEGER, output_tokens INTEGER, output_unsaid INTEGER, cost_usd REAL, cost_unsaid INTEGER,
+    latency_s REAL
 );
-CREATE INDEX good_of_task ON runs (key, ts) WHERE good;
-CREATE INDEX listed_of_task ON runs (key) WHERE listed;
+CREATE INDEX part_of_runs ON runs (part, low, mark);
+CREATE INDEX newest_runs ON runs (mtime);
+CREATE INDEX open_runs ON runs (id) WHERE open;
+CREATE INDEX odd_runs ON runs (id) WHERE status IS NULL;
+CREATE TABLE examples (
+    id INTEGER PRIMARY KEY, ts TEXT, kind TEXT, task TEXT NOT NULL, key TEXT NOT NULL, tools TEXT NOT NULL,
+    patches TEXT NOT NULL, listed INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX newest_of_task ON examples (key, ts);
+CREATE INDEX listed_of_task ON examples (key) WHERE listed;
+CREATE TABLE folder (device INTEGER, inode INTEGER, mtime INTEGER, ctime INTEGER, looked REAL);
 {_FTS5};
 PRAGMA user_version = {VERSION};
 """
-"""``read`` is how many bytes of the trace are in the row. Of the good runs of one task the newest is ``listed``: its
-words are in ``tasks``, under its id."""
+"""``open`` runs are looked at every time, and a run without ``status`` is odd, see `reading.Trace`. ``part``, ``low``
+and ``mark`` are told in `looking`. An example has the ``id`` of its run; of those of one task the newest is ``listed``:
+its words are in ``tasks``. ``folder`` is the folder of the traces as it was when all of them were in the rows."""
 
 
 class NoFullText(Exception):
@@ -40,7 +53,14 @@ def opened(path: Path, connect: Connect) -> sqlite3.Connection:
     """
     private_folder(path.parent)
     os.close(open_file(path, os.O_RDWR | os.O_CREAT))  # SQLite would make it for everybody to read
-    return connect(path, timeout=_WAIT_S, isolation_level=None)
+    connection = connect(path, timeout=_WAIT_S, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
@@ -54,7 +74,7 @@ def make(connection: sqlite3.Connection) -> None:
         raise NoFullText
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    for name in ("tasks", "runs"):
+    for name in _TABLES:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     for statement in filter(str.strip, _SCHEMA.split(";")):
         connection.execute(statement)

@@ -14,8 +14,9 @@ _RANKED = 1_000
 _MOST = 50
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM tasks WHERE tasks MATCH ? LIMIT ?)"
 _FOUND = (
-    "SELECT runs.run, runs.task, runs.tools, runs.patches, runs.size FROM tasks JOIN runs ON runs.id = tasks.rowid "
-    "WHERE tasks MATCH ? AND (? IS NULL OR runs.kind = ?) ORDER BY {} LIMIT ?"
+    "SELECT runs.run, one.task, one.tools, one.patches, runs.size FROM tasks "
+    "JOIN examples AS one ON one.id = tasks.rowid JOIN runs ON runs.id = one.id "
+    "WHERE tasks MATCH ? AND (? IS NULL OR one.kind = ?) ORDER BY {} LIMIT ?"
 )
 _BEST, _NEWEST = "tasks.rank", "tasks.rowid DESC"
 Row = tuple[str, str, str, str, int]

@@ -1,83 +1,96 @@
-"""The index of the traces of one store: kept up to date by file and offset, asked for successes like a task."""
+"""The index of the traces of one store: kept up to date, asked for figures, the latest runs and past successes."""
 
-import errno
 import fcntl
 import json
 import logging
 import os
-import re
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import fields
+from hashlib import sha256
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
-from stat import S_ISREG
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from micro_agent.files.jsonl import open_file, private_folder
-from micro_agent.index.entries import Entry, entry_of, last_record
+from micro_agent.index.counting import Counted, counted, newest
 from micro_agent.index.exemplars import Exemplar, related
+from micro_agent.index.looking import is_settled, keep, look, stamp_of
 from micro_agent.index.schema import Connect, NoFullText, is_current, is_damage, make, opened, remove
 from micro_agent.index.searching import Row, candidates
+from micro_agent.index.writing import BATCH, forget, take_in
+from micro_agent.run import Run
 from micro_agent.traces import TraceStore
 
 T = TypeVar("T")
-_NAME = re.compile(r"[0-9a-f]{32}\.jsonl")
-_BATCH = 250
-_LONGEST = 32 * 2**20
-"""Bytes of a trace that are read at once: of a longer one the end."""
 _POLL_S, _REMOVAL_S = 0.02, 1.0
-_COLUMNS = tuple(field.name for field in fields(Entry))
-_FIELDS = attrgetter(*_COLUMNS)
-_INSERT = (
-    f"INSERT INTO runs (run, size, mtime, read, {', '.join(_COLUMNS)}, listed) "
-    f"VALUES ({', '.join('?' * (5 + len(_COLUMNS)))}) "
-    f"ON CONFLICT (run) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, read = excluded.read, "
-    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)
-)
-_LIST = "INSERT INTO tasks (rowid, task) VALUES (?, ?)"
+_TRUSTING = 20_000
 _log = logging.getLogger("micro_agent")
 
 
 class TraceIndex:
     """The index of a store's traces, in its folder of state. Any number of processes can use it.
 
-    Nothing here fails a run: where there is no index to be had, that is said once and nothing is found.
+    Nothing here fails a run: where there is no index to be had, that is said once.
 
     Attributes:
         path: The file of the database.
     """
 
     def __init__(
-        self, store: TraceStore, *, announce: Callable[[str], None] = _log.warning, connect: Connect = sqlite3.connect
-    ) -> None:
+        self, store: TraceStore, *, announce: Callable[[str], None] = _log.warning, connect: Connect = sqlite3.connect,
+        clock: Callable[[], float] = time.time, otherwise: str = "there are no examples from past runs",
+        trusting: int = _TRUSTING,
+    ) -> None:  # fmt: skip
         """The index of this store; nothing is made before it is used.
 
         Args:
             store: Where the traces are.
             announce: Takes what a person has to know, a line at a time.
             connect: Opens a database as `sqlite3.connect` does.
+            clock: The time in seconds since 1970, as the file system has it.
+            otherwise: What is so where there is no index to be had, for a person.
+            trusting: From so many traces on, a folder that has not changed for ten minutes at most is trusted to have
+                none that another program has changed in place: fewer are looked at every time.
         """
-        self._traces, self.path = store.directory, store.state_dir / "index.sqlite3"
-        self._announce, self._connect = announce, connect
-        self._said: set[str] = set()
+        self._traces, self.path = store.directory, _place(store)
+        self._announce, self._connect, self._clock, self._otherwise = announce, connect, clock, otherwise
+        self._said, self._trusting = set[str](), trusting
 
-    def refresh(self, seconds: float | None = None) -> bool:
+    def refresh(self, seconds: float | None = None, *, all_files: bool = True) -> bool:
         """Take in what has come, changed or gone since, the traces written last first. Returns whether that is all.
 
         Args:
-            seconds: Begin nothing after so long: the next call goes on from there. Listing the traces is not bounded,
-                a second for some hundred thousand.
+            seconds: Begin nothing after so long: the next call goes on from there. Looking at the traces is not
+                bounded.
+            all_files: Whether to look at every file when the folder has changed. Otherwise only runs that are new,
+                gone or open are seen, which takes a third of the time, and an ended run that grew is not.
         """
-        return bool(self._safely(lambda: self._refreshed(_deadline(seconds)), _deadline(seconds)))
+        until = _deadline(seconds)
+        return bool(self._safely(lambda: self._with_all(lambda _: True, until, all_files=all_files), until))
 
     def rebuild(self) -> bool:
         """Make it again from the traces. Returns whether that could be done."""
         self._safely(lambda: remove(self.path), None)
         return self.refresh()
+
+    def statistics(self, load: Callable[[Iterable[str]], Iterable[Run]]) -> dict[str, Any] | None:
+        """What `micro_agent.replay.statistics` gives of all runs on record; ``None`` if there is no index to be had.
+
+        Args:
+            load: Reads runs by their ids, as many as can be read. It is given those whose traces have anything odd.
+        """
+        found: Counted | None = self._safely(lambda: self._with_all(counted, _deadline(None)), None)
+        return None if found is None else found.figures(load)
+
+    def newest(self, most: int, seconds: float | None = None) -> list[str] | None:
+        """The ids of the runs written last, as many as it takes until so many can be read.
+
+        ``None`` if there is no index to be had, or there is more to take in than can be in so many ``seconds``.
+        """
+        until = _deadline(seconds)
+        return self._safely(lambda: self._with_all(lambda connection: newest(connection, most), until), until)
 
     def exemplars(
         self, task: str, most: int = 3, *, kind: str | None = None, without: Collection[str] = (),
@@ -112,47 +125,27 @@ class TraceIndex:
         except OSError:
             return None
 
-    def _refreshed(self, until: float) -> bool:
+    def _with_all(
+        self, do: Callable[[sqlite3.Connection], T], until: float, *, all_files: bool = True
+    ) -> T | None:  # fmt: skip
+        """What ``do`` gives once everything is taken in; ``None`` if there was no time for it."""
         with closing(opened(self.path, self._connect)) as connection:
             if not is_current(connection):
                 make(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            known = {run: (size, mtime) for run, size, mtime in connection.execute("SELECT run, size, mtime FROM runs")}
-            there = dict(_listed(self._traces))
-            gone = [run for run in known if run not in there]
-            for at in range(0, len(gone), _BATCH):
-                _forget(connection, gone[at : at + _BATCH])
-            changed = [(mtime, run) for run, (size, mtime) in there.items() if known.get(run) != (size, mtime)]
-            changed.sort(reverse=True)
-            for at in range(0, len(changed), _BATCH):
-                if time.monotonic() > until:
-                    return False
-                self._take_in(connection, [run for _, run in changed[at : at + _BATCH]])
-        return True
+            return do(connection) if self._brought_up_to_date(connection, until, all_files=all_files) else None
 
-    def _take_in(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
-        """Read these traces, each from where the row ends if it has grown since, and write their rows."""
-        marks = ", ".join("?" * len(runs))
-        rows = connection.execute(f"SELECT run, size, read FROM runs WHERE run IN ({marks})", runs)
-        before = {run: (size, read) for run, size, read in rows}
-        new = [
-            (run, found) for run in runs if (found := _read(self._traces / f"{run}.jsonl", *before.get(run, (0, 0))))
-        ]
-        with _written(connection):
-            keys: set[str] = set()
-            for run, (size, mtime, whole, entry) in new:
-                if entry is None:  # it grew, and not by a whole record
-                    connection.execute("UPDATE runs SET size = ?, mtime = ? WHERE run = ?", (size, mtime, run))
-                    continue
-                first = entry.good and run not in before and _is_first(connection, entry.key)
-                keys |= _unlisted(connection, run) if run in before else set()
-                row = connection.execute(_INSERT, (run, size, mtime, whole, *_values(entry), first)).lastrowid
-                if first:
-                    connection.execute(_LIST, (row, entry.task))
-                elif entry.good:
-                    keys.add(entry.key)
-            for key in keys:
-                _list_newest(connection, key)
+    def _brought_up_to_date(self, connection: sqlite3.Connection, until: float, *, all_files: bool) -> bool:
+        now, stamp = self._clock(), stamp_of(self._traces)
+        whole = look(connection, self._traces, stamp, now, all_files=all_files, trusting=self._trusting)
+        for batch in _batches(connection, "gone"):
+            forget(connection, batch)
+        for batch in _batches(connection, "changed"):
+            if time.monotonic() > until:
+                return False
+            take_in(connection, self._traces, batch)
+        if whole:
+            keep(connection, stamp if is_settled(stamp, now) else None, now)
+        return True
 
     def _safely(self, do: Callable[[], T], until: float | None, *, alone: bool = True) -> T | None:
         """What ``do`` returns; ``None`` where there is no index to be had, or another process is at it until then."""
@@ -171,9 +164,9 @@ class TraceIndex:
                     remove(self.path)
                     return do() if alone else None
         except NoFullText:
-            self._say("this build of SQLite has no FTS5: there are no examples from past runs")
+            self._say(f"this build of SQLite has no FTS5: {self._otherwise}")
         except (sqlite3.Error, OSError) as error:
-            self._say(f"the index of the traces {self.path} cannot be used, so past runs are not looked up: {error}")
+            self._say(f"the index of the traces {self.path} cannot be used ({error}): {self._otherwise}")
         return None
 
     @contextmanager
@@ -215,94 +208,17 @@ def _locked(descriptor: int, until: float | None) -> bool:
             time.sleep(_POLL_S)
 
 
-@contextmanager
-def _written(connection: sqlite3.Connection) -> Generator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+def _batches(connection: sqlite3.Connection, table: str) -> Iterator[list[str]]:
+    """The runs in a table that `look` has filled, in its order."""
+    last = 0
+    rows = f"SELECT id, run FROM {table} WHERE id > ? ORDER BY id LIMIT ?"
+    while found := connection.execute(rows, (last, BATCH)).fetchall():
+        last = found[-1][0]
+        yield [run for _, run in found]
 
 
-def _listed(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The runs that have a trace, with its size and when it was written."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                found = _stat(entry) if _NAME.fullmatch(entry.name) else None
-                if found:
-                    yield entry.name[:32], found
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
-            raise
-
-
-def _stat(entry: "os.DirEntry[str]") -> tuple[int, int] | None:
-    try:
-        found = entry.stat()
-    except OSError:  # a link to nothing, or it has gone since
-        return None
-    return (found.st_size, found.st_mtime_ns) if S_ISREG(found.st_mode) else None
-
-
-def _read(path: Path, before: int, read: int) -> tuple[int, int, int, Entry | None] | None:
-    """The size and time of a trace, how many bytes of it are read now, and what it says; ``None`` if it has gone.
-
-    What it says is ``None`` where nothing whole was added to what had been read.
-    """
-    try:
-        with open(open_file(path), "rb") as file:
-            found = os.fstat(file.fileno())
-            grown = found.st_size > before and read > 0
-            begin = max(read if grown else 0, found.st_size - _LONGEST)
-            file.seek(begin)
-            raw = file.read(found.st_size - begin)
-    except OSError:
-        return None
-    record = last_record(raw)
-    whole = begin + raw.rfind(b"\n") + 1
-    if record is None and grown:
-        return found.st_size, found.st_mtime_ns, read, None
-    entry = entry_of(path.stem, record) if record is not None else Entry()
-    return found.st_size, found.st_mtime_ns, whole, entry
-
-
-def _values(entry: Entry) -> list[object]:
-    return [json.dumps(value) if isinstance(value, tuple) else value for value in _FIELDS(entry)]
-
-
-def _unlisted(connection: sqlite3.Connection, run: str) -> set[str]:
-    """Take the words of a run away, if they are there. Returns the key of its task, which another run may stand for."""
-    listed = connection.execute("SELECT id, key FROM runs WHERE run = ? AND listed", (run,)).fetchall()
-    connection.executemany("DELETE FROM tasks WHERE rowid = ?", [(row,) for row, _ in listed])
-    connection.executemany("UPDATE runs SET listed = 0 WHERE id = ?", [(row,) for row, _ in listed])
-    return {key for _, key in listed}
-
-
-def _is_first(connection: sqlite3.Connection, key: str) -> bool:
-    return connection.execute("SELECT 1 FROM runs WHERE key = ? AND listed", (key,)).fetchone() is None
-
-
-def _forget(connection: sqlite3.Connection, runs: Sequence[str]) -> None:
-    with _written(connection):
-        keys: set[str] = set()
-        for run in runs:
-            keys |= _unlisted(connection, run)
-            connection.execute("DELETE FROM runs WHERE run = ?", (run,))
-        for key in keys:
-            _list_newest(connection, key)
-
-
-def _list_newest(connection: sqlite3.Connection, key: str) -> None:
-    """Of the good runs of one task the newest is in the table of words, and no other."""
-    newest = connection.execute("SELECT id, task FROM runs WHERE key = ? AND good ORDER BY ts DESC LIMIT 1", (key,))
-    listed = connection.execute("SELECT id FROM runs WHERE key = ? AND listed", (key,))
-    row, task = newest.fetchone() or (None, None)
-    before = [row for (row,) in listed]
-    connection.executemany("DELETE FROM tasks WHERE rowid = ?", [(id,) for id in before])
-    connection.executemany("UPDATE runs SET listed = 0 WHERE id = ?", [(id,) for id in before if id != row])
-    if row is not None:
-        connection.execute(_LIST, (row, task))
-        connection.execute("UPDATE runs SET listed = 1 WHERE id = ?", (row,))
+def _place(store: TraceStore) -> Path:
+    """Where the index lies: one folder of state can have runs of several folders of traces."""
+    traces, state = os.path.abspath(store.directory), os.path.abspath(store.state_dir)
+    own = "" if os.path.dirname(traces) == state else f"-{sha256(os.fsencode(traces)).hexdigest()[:12]}"
+    return store.state_dir / f"index{own}.sqlite3"

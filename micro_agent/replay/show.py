@@ -1,10 +1,8 @@
 """Reading runs back: shown to a person, counted."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from statistics import median
 from textwrap import indent
 from typing import Any
 
@@ -15,7 +13,7 @@ from micro_agent.replay.replies import Replies
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
 from micro_agent.run.questions import preview_in
-from micro_agent.run.sampling import requests
+from micro_agent.run.totals import Totals
 from micro_agent.text.encoding import as_json
 from micro_agent.text.printable import printable, visible
 from micro_agent.traces import Record, read_records
@@ -25,7 +23,6 @@ MARGIN = "| "
 _NAMED = ("kind", "id", "text")
 _WIDTH = 100
 _LONGEST = 2000
-_OF_CALLS: tuple[str, ...] = ("input_tokens", "output_tokens", "cost_usd")
 
 
 def record_of(path: str | Path, index: int = -1) -> Run:
@@ -143,36 +140,10 @@ def statistics(runs: Iterable[Run]) -> dict[str, Any]:
     Tokens and cost are sums over the model calls where they are known; ``unknown`` says of how many calls they are not.
     A sum of which nothing is known is ``None``; so is the median of no runs.
     """
-    status, reasons, seconds = Counter[str](), Counter[str](), list[float]()
-    calls, tools = 0, 0
-    totals: dict[str, float] = dict.fromkeys(_OF_CALLS, 0)
-    unknown = dict.fromkeys(_OF_CALLS, 0)
+    totals = Totals()
     for run in runs:
-        status[run.status] += 1
-        reasons[run.termination_reason or "under way"] += 1
-        seconds.append(run.usage.latency_s)
-        calls += run.usage.lm_calls
-        tools += run.usage.tool_calls
-        for name in _OF_CALLS:
-            known, missing = _known(run, name)
-            totals[name] += known
-            unknown[name] += missing
-    sums = {name: None if calls and unknown[name] == calls else total for name, total in totals.items()}
-    return {
-        "runs": len(seconds), "status": dict(status), "termination_reason": dict(reasons), "lm_calls": calls,
-        "tool_calls": tools, **sums, "unknown": unknown, "median_latency_s": median(seconds) if seconds else None,
-    }  # fmt: skip
-
-
-def _known(run: Run, name: str) -> tuple[float, int]:
-    """What is known of a run's tokens or cost, and of how many of its model calls it is not."""
-    total = getattr(run.usage, name)
-    if total is not None:
-        return total, 0
-    parts = [(1, getattr(call, name)) for call in requests(run)]
-    parts += [(step.usage.lm_calls, getattr(step.usage, name)) for step in run.steps if step.usage is not None]
-    known = [(calls, part) for calls, part in parts if part is not None]
-    return sum(part for _, part in known), run.usage.lm_calls - sum(calls for calls, _ in known)
+        totals.add(run)
+    return totals.figures()
 
 
 def _fault(record: Record) -> str:

@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def _record(number: int, data: dict[str, Any]) -> Record:
 def append_record(path: Path, run: Run, *, mask: Mask, durable: bool = False) -> None:
     """Append a run to a trace file, made with its folder when missing; ``durable`` waits until it is on the disk.
 
-    Writers of one file wait for each other for the length of a write.
+    Writers of one file wait for each other for the length of a write. The folder is given the time: who keeps an index
+    of it sees by this that a trace has grown, which a folder does not show of itself.
 
     Raises:
         StorageError: the record is not in the file, or (``durable``) perhaps not on the disk.
@@ -66,6 +68,8 @@ def append_record(path: Path, run: Run, *, mask: Mask, durable: bool = False) ->
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         append(descriptor, line, path)
+        with suppress(PermissionError):  # somebody else's folder: an index looks at every file again in ten minutes
+            os.utime(path.parent)
         if durable:
             os.fdatasync(descriptor)
             sync_folder(path.parent)

@@ -214,7 +214,7 @@ def test_a_reader_that_leaves_early_is_no_error(cli: "Cli", recorded: TraceStore
 
 def test_statistics_count_also_nothing(cli: "Cli", recorded: TraceStore):
     counted = cli("traces", "stats").out.splitlines()
-    assert counted[:2] == ["runs: 3", "status: failed 1, stopped 1, completed 1"]
+    assert counted[:2] == ["runs: 3", "status: completed 1, failed 1, stopped 1"]
     assert "cost_usd: 0" in counted
     empty = cli("traces", "stats", env={"TRACES_DIR": "elsewhere"})
     assert (empty.code, empty.err) == (0, "")

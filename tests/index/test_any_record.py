@@ -1,14 +1,19 @@
 """Whatever stands in a trace is taken in, and what is told of it is short and printable."""
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from micro_agent.errors import StorageError
 from micro_agent.index import Exemplar, told
-from micro_agent.run import Step
+from micro_agent.replay import statistics
+from micro_agent.run import Run, Step
 from tests.index.desk import Desk
 
 JSON = st.recursive(
@@ -17,6 +22,10 @@ JSON = st.recursive(
         st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["tool", "args", "ok", "cmd", "kind"]), inner)
     ),
     max_leaves=8,
+)
+USAGE = st.dictionaries(
+    st.sampled_from(["lm_calls", "tool_calls", "input_tokens", "output_tokens", "cost_usd", "latency_s"]),
+    st.none() | st.integers(0, 9) | st.floats() | st.sampled_from(["7", "1.5", "NaN"]),
 )
 FIELDS = ["ts", "question", "steps", "usage", "coach", "gates", "error", "follows", "model", "status", "answer"]
 
@@ -27,7 +36,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 @settings(max_examples=12)
-@given(st.lists(st.dictionaries(st.sampled_from(FIELDS), JSON), min_size=1, max_size=8), st.text(max_size=40))
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(FIELDS), JSON) | st.fixed_dictionaries({"usage": USAGE}), min_size=1, max_size=8
+    ),
+    st.text(max_size=40),
+)
 def test_any_record_is_taken_in_and_any_text_is_asked(shared: Desk, records: list[dict[str, Any]], task: str) -> None:
     shared.store.directory.mkdir(exist_ok=True)
     for number, record in enumerate(records):
@@ -45,6 +59,14 @@ def test_any_record_is_taken_in_and_any_text_is_asked(shared: Desk, records: lis
     for one in shared.index.exemplars(task):
         assert told([one]).isprintable() or "\n" in told([one])
     assert shared.said == []
+    ways = shared.index.statistics(partial(_runs, shared)), statistics(_runs(shared, shared.store.ids()))
+    assert json.dumps(ways[0]) == json.dumps(ways[1])
+
+
+def _runs(shared: Desk, ids: Iterable[str]) -> Iterator[Run]:
+    for run_id in ids:
+        with suppress(StorageError):
+            yield shared.store.load(run_id, earlier=False)
 
 
 def test_what_a_model_is_told_is_short_and_printable(desk: Desk) -> None:

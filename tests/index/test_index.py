@@ -25,7 +25,7 @@ def test_a_past_success_is_found_with_its_calls(desk: Desk) -> None:
     assert desk.index.exemplars(PAGER, without={run.id}) == []
     assert desk.index.exemplars(PAGER, usable=lambda one: one.run_id != run.id) == []
     assert desk.said == []
-    assert {path.stat().st_mode & 0o777 for path in desk.store.state_dir.glob("index.*")} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in desk.store.state_dir.glob("index*")} == {0o600}
 
 
 NOT_GOOD: list[dict[str, Any]] = [
@@ -93,6 +93,9 @@ def test_a_trace_that_shrank_is_read_again_and_one_that_is_torn_as_far_as_it_goe
     assert desk.ids() == [run.id]
     with path.open("ab") as file:
         file.write(b'\n\n[1]\n{"id": "\\ud800"}\n')
+    assert desk.ids() == [run.id]  # no line of it is a run
+    with path.open("ab") as file:
+        file.write(whole.replace(b'"completed"', b'"failed"'))
     assert desk.ids() == []
     path.write_bytes(whole)
     assert desk.ids() == [run.id]
@@ -107,6 +110,9 @@ def test_other_files_and_folders_are_passed_over(desk: Desk) -> None:
     (desk.store.directory / "notes.jsonl").write_text("{}")
     (desk.store.directory / f"{new_id()}.jsonl").mkdir()
     (desk.store.directory / f"{new_id()}.jsonl").symlink_to("nowhere")
+    circle = f"{new_id()}.jsonl"
+    (desk.store.directory / circle).symlink_to(circle)
+    (desk.store.directory / f"{new_id().upper()[:31]}X.jsonl").write_text("{}")
     assert desk.ids() == [run.id]
     assert Desk(desk.store.directory / "none").index.refresh()  # no folder of traces: nothing in it
 
@@ -166,7 +172,7 @@ class Removing(sqlite3.Connection):
     traces: Path
 
     def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
-        if sql.startswith("SELECT run, size, read"):
+        if sql.startswith("SELECT id, run FROM changed"):
             for path in self.traces.glob("*.jsonl"):
                 path.unlink()
         return super().execute(sql, *args)
@@ -181,6 +187,40 @@ def test_a_trace_that_goes_while_it_is_taken_in_is_none(desk: Desk) -> None:
 
     assert desk.another(connect=connect).refresh()
     assert desk.ids() == []
+
+
+class Hasty(sqlite3.Connection):
+    """A connection of a process beside which another one changes the folder while it is listed."""
+
+    traces: Path
+    folders = False
+
+    def executemany(self, sql: str, rows: Any) -> sqlite3.Cursor:
+        return super().executemany(sql, self._passed(rows) if "INTO there" in sql else rows)
+
+    def _passed(self, rows: Any) -> Any:
+        paths = list(self.traces.glob("*.jsonl"))
+        for row in rows:
+            yield row
+            while paths:
+                (path := paths.pop()).unlink()
+                if self.folders:
+                    path.mkdir()
+
+
+def test_a_folder_that_changes_while_it_is_listed_is_seen_as_it_is_the_next_time(desk: Desk) -> None:
+    def connect(*args: Any, **options: Any) -> sqlite3.Connection:
+        return sqlite3.connect(*args, factory=Hasty, **options)
+
+    Hasty.traces = desk.store.directory
+    for Hasty.folders in (True, False):
+        for _ in range(3):
+            desk.ran()
+        assert desk.another(connect=connect).refresh()
+        assert desk.ids() == []
+        for path in desk.store.directory.iterdir():
+            path.rmdir()
+    assert desk.said == []
 
 
 class WithoutFts5(sqlite3.Connection):
@@ -199,6 +239,8 @@ def test_where_there_is_no_index_to_be_had_nothing_is_found_and_that_is_said_onc
     without = desk.another(connect=connect)
     for _ in range(2):
         assert not without.refresh()
+        assert without.statistics(lambda ids: ()) is None
+        assert without.newest(3) is None
         assert without.path.exists()
         assert without.exemplars(PAGER) == []
     assert desk.said == ["this build of SQLite has no FTS5: there are no examples from past runs"]
