@@ -10,7 +10,7 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import NamedTuple, Self
 
 from micro_agent.errors import ConfigurationError, RunBusy, StorageError
 from micro_agent.evaluation.result import Header, Result
@@ -28,7 +28,23 @@ from micro_agent.files.jsonl import append, open_file, private_folder, storage_e
 from micro_agent.files.masking import mask_of
 from micro_agent.storage.locks import hold
 
-__all__ = ["Key", "ResultFile", "place_of", "publish", "read_results"]
+__all__ = ["Counted", "Key", "ResultFile", "counted", "place_of", "publish", "read_results"]
+
+
+class Counted(NamedTuple):
+    """What a result file has to know of a line to go on with it."""
+
+    key: Key
+    failed: bool
+    """Whether its run failed."""
+    success: bool
+    cost_usd: float | None
+    """US dollars; ``None`` is unknown."""
+
+
+def counted(result: Result) -> Counted:
+    """What counts of a result."""
+    return Counted(result.key, result.run.status == "failed", result.success, result.run.usage.cost_usd)
 
 
 class ResultFile:
@@ -74,7 +90,7 @@ class ResultFile:
         file = cls(target, descriptor, header)
         try:
             _hold(descriptor, target)
-            file._write(header)
+            file._write(mask_of().encode(header))
         except BaseException:
             file.close()
             with suppress(OSError):  # the first error says more
@@ -106,7 +122,7 @@ class ResultFile:
                 file = cls(path, descriptor, header_of(read, path))
                 for entry in read:
                     if (result := result_of(entry, path)) is not None:
-                        file._count(result)
+                        file._count(counted(result))
         except BaseException:
             os.close(descriptor)
             raise
@@ -114,7 +130,11 @@ class ResultFile:
 
     def append(self, result: Result) -> None:
         """Write a result. Raises `StorageError`; it is then not in the file."""
-        self._write(result)
+        self.append_line(mask_of().encode(result), counted(result))
+
+    def append_line(self, line: bytes, counted: Counted) -> None:
+        """Write a result that is a line already: encoded, its secrets masked, with its newline; raises as `append`."""
+        self._write(line, counted)
 
     def close(self) -> None:
         """Let go of the file; nothing can be written any more. Closing again does nothing."""
@@ -129,20 +149,19 @@ class ResultFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, content: Header | Result) -> None:
-        line = mask_of().encode(content)
+    def _write(self, line: bytes, counted: Counted | None = None) -> None:
         with self._lock:
             if self._descriptor < 0:
                 raise StorageError(f"the result file {self.path} is closed: resume it to go on with it")
             end, self._end = self._end, None  # unknown again if the write fails
             self._end = append(self._descriptor, line, self.path, end=end)
-            if isinstance(content, Result):
-                self._count(content)
+            if counted is not None:
+                self._count(counted)
 
-    def _count(self, result: Result) -> None:
-        key, cost = result.key, result.run.usage.cost_usd
+    def _count(self, counted: Counted) -> None:
+        key, cost = counted.key, counted.cost_usd
         self.done.add(key)
-        for keys, belongs in ((self.errors, result.run.status == "failed"), (self.solved, result.success)):
+        for keys, belongs in ((self.errors, counted.failed), (self.solved, counted.success)):
             keys.add(key) if belongs else keys.discard(key)
         self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
 
