@@ -5,16 +5,18 @@ key (task and epoch) the later one counts.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 from micro_agent.errors import ConfigurationError, RunBusy, StorageError
+from micro_agent.evaluation.on_disk import KnownLines, KnownTrials
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.result_lines import (
+    Entry,
     Key,
     Place,
     entries,
@@ -24,7 +26,7 @@ from micro_agent.evaluation.result_lines import (
     remove_torn_line,
     result_of,
 )
-from micro_agent.files.jsonl import append, open_file, private_folder, storage_error, sync_folder
+from micro_agent.files.jsonl import append, open_file, parse, private_folder, storage_error, sync_folder
 from micro_agent.files.masking import mask_of
 from micro_agent.storage.locks import hold
 
@@ -55,18 +57,19 @@ class ResultFile:
 
     path: Path
     header: Header
-    done: set[Key]
-    """The keys that have a result."""
-    errors: set[Key]
+    done: Set[Key]
+    """The keys that have a result. These sets grow with the file, and are on the disk where they are large."""
+    errors: Set[Key]
     """Those of them whose run failed."""
-    solved: set[Key]
+    solved: Set[Key]
     """Those of them that are a success."""
     cost_usd: float | None
     """US dollars of all lines together, also of those that a later line has replaced; unknown once one's is."""
 
     def __init__(self, path: Path, descriptor: int, header: Header) -> None:
         self.path, self.header = path, header
-        self.done, self.errors, self.solved, self.cost_usd = set(), set(), set(), 0.0
+        self._known, self.cost_usd = KnownTrials(), 0.0
+        self.done, self.errors, self.solved = self._known.done, self._known.errors, self._known.solved
         self._descriptor = descriptor
         self._end: int | None = None
         self._lock = Lock()
@@ -159,34 +162,30 @@ class ResultFile:
                 self._count(counted)
 
     def _count(self, counted: Counted) -> None:
-        key, cost = counted.key, counted.cost_usd
-        self.done.add(key)
-        for keys, belongs in ((self.errors, counted.failed), (self.solved, counted.success)):
-            keys.add(key) if belongs else keys.discard(key)
+        cost = counted.cost_usd
+        self._known.add(counted.key, failed=counted.failed, success=counted.success)
         self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
 
 
 def read_results(path: str | PathLike[str]) -> tuple[Header, Iterator[Result]]:
     """The header of a result file and its results, each key once, in the order of the keys' first lines.
 
-    Results are read as they are asked for: what is kept of each is its place. A damaged line is a warning in the log,
-    with its number, and does not count. A file can be read while it is written.
+    Results are read as they are asked for, from a file of any size. A damaged line is a warning in the log, with its
+    number, and does not count. A file can be read while it is written.
 
     Raises:
         StorageError: It cannot be read, has no header, or is of a newer version.
     """
-    source = Path(path)
-    places: dict[Key, list[Place]] = {}
+    source, lines = Path(path), KnownLines()
     try:
         with open(open_file(source), "rb") as file:
             read = entries(file, source)
             header = header_of(read, source)
             for entry in read:
-                if (key := key_of(entry, source)) is not None:
-                    places.setdefault(key, []).append(entry.place)
+                lines.add(entry.place, key_of(entry, source))
     except OSError as error:
         raise storage_error("read the result file", source, error) from error
-    return header, _latest(source, places)
+    return header, _latest(source, lines)
 
 
 def place_of(header: Header) -> Path:
@@ -206,17 +205,25 @@ def publish(temporary: Path, target: Path) -> None:
         raise storage_error("write the result file", target, error) from error
 
 
-def _latest(path: Path, places: dict[Key, list[Place]]) -> Iterator[Result]:
+def _latest(path: Path, lines: KnownLines) -> Iterator[Result]:
     """Of each key the last line that is a result."""
     try:
-        with open(open_file(path), "rb") as file:
-            for lines in places.values():
-                for place in reversed(lines):
-                    if (result := result_of(entry_at(file, place), path)) is not None:
-                        yield result
-                        break
+        with open(open_file(path), "rb") as file, open(open_file(path), "rb") as again:
+            for entry in _firsts(file, lines):
+                found = (result_of(entry_at(again, place), path) for place in lines.later(entry.place.number))
+                result = next((one for one in found if one is not None), None) or result_of(entry, path)
+                if result is not None:
+                    yield result
     except (OSError, ValueError) as error:
         raise StorageError(f"the result file {path} changed while it was read: read it again ({error})") from error
+
+
+def _firsts(file: IO[bytes], lines: KnownLines) -> Iterator[Entry]:
+    """The first line of each key. Raises `OSError`, or `ValueError` when there is no such line (any more)."""
+    for number in range(1, lines.last + 1):
+        raw = file.readline()
+        if number >= lines.begin and lines.is_first(number):
+            yield Entry(Place(number, 0), parse(raw))
 
 
 def _hold(descriptor: int, path: Path) -> None:
