@@ -28,7 +28,7 @@ _LINES = """CREATE TABLE lines (
     epoch INTEGER, task, part INTEGER, offset INTEGER, trace TEXT, PRIMARY KEY (epoch, task, part, offset)
 ) WITHOUT ROWID"""
 _COUNTS = "SELECT part, count(*) FROM (SELECT DISTINCT epoch, task, part FROM lines) GROUP BY part"
-_OPEN = 200
+_OPEN = 32
 """So many parts are open at once."""
 
 
@@ -69,7 +69,10 @@ def merge(out: Path, paths: Sequence[Path]) -> list[Merged]:
         for target, parts in zip(targets, every, strict=True):
             temporary = target.with_name(f".{token_hex(8)}.tmp")
             temporaries.callback(_remove, temporary)
-            done.append((temporary, _written(temporary, target, parts)))
+            try:
+                done.append((temporary, _written(temporary, target, parts)))
+            except OSError as error:  # pragma: no cover (a disk that fills up, or a part that goes away, meanwhile)
+                raise storage_error("merge the parts into", target, error) from error
         for temporary, merged in done:
             publish(temporary, merged.path)
     return [merged for _, merged in done]
@@ -77,11 +80,11 @@ def merge(out: Path, paths: Sequence[Path]) -> list[Merged]:
 
 def _arms(paths: Sequence[Path]) -> list[list[Path]]:
     """The files to merge: those without faults, and those with."""
-    known: dict[Path, Path] = {}
+    known: set[Path] = set()
     for path in paths:
-        before = known.setdefault(path.resolve(), path)
-        if before is not path:
+        if path.resolve() in known:
             raise ConfigurationError(f"{path} is given twice: leave one out")
+        known.add(path.resolve())
     arms: list[dict[Path, Path]] = [{}, {}]
     for path in paths:
         for arm, file in zip(arms, arms_of(path), strict=False):
@@ -104,11 +107,8 @@ def _written(temporary: Path, target: Path, parts: Sequence[Part]) -> Merged:
         if (found := counts.get(number, 0)) != part.planned:
             raise _incomplete(part, found, lines)
     ResultFile.create(temporary, _header(parts)).close()
-    try:
-        with open(temporary, "ab") as file, ExitStack() as held:
-            file.writelines(_ordered(lines, _Sources(parts, held)))
-    except OSError as error:
-        raise storage_error("write the result file", target, error) from error
+    with open(temporary, "ab") as file, ExitStack() as held:
+        file.writelines(_ordered(lines, _Sources(parts, held)))
     servers = list(dict.fromkeys(str(part.header.settings.get("base_url")) for part in parts))
     return Merged(target, len(parts), sum(counts.values()), servers)
 
@@ -126,16 +126,13 @@ def _header(parts: Sequence[Part]) -> Header:
 def _rows(part: Part) -> Iterator[tuple[int, int | str, int, str | None]]:
     """Of each result epoch, place of the task, offset, and what its trace is called now if not what it was."""
     moved = folder_of(part.path) if folder_of(part.path).is_dir() else None
-    try:
-        with open(open_file(part.path), "rb") as file:
-            read = entries(file, part.path)
-            next(read)  # the header
-            for entry in read:
-                if (result := result_of(entry, part.path)) is not None:
-                    part.refuse_foreign(result.key, entry.place.number)
-                    yield result.epoch, part.place(result.task.id), entry.place.offset, _trace(result, moved)
-    except OSError as error:
-        raise storage_error("read the result file", part.path, error) from error
+    with open(open_file(part.path), "rb") as file:
+        read = entries(file, part.path)
+        next(read)  # the header
+        for entry in read:
+            if (result := result_of(entry, part.path)) is not None:
+                part.refuse_foreign(result.key, entry.place.number)
+                yield result.epoch, part.place(result.task.id), entry.place.offset, _trace(result, moved)
 
 
 def _trace(result: Result, folder: Path | None) -> str | None:

@@ -42,7 +42,9 @@ class Header(_Data):
     """The file that the tasks came from, as it was named."""
     dataset_sha256: str
     tasks: list[str]
-    """The ids of the tasks that were drawn, in the order of asking."""
+    """The ids of the tasks that were drawn, in the order of asking; none where `drawn` counts them."""
+    drawn: int | None = None
+    """How many tasks were drawn, where they are too many to list."""
     epochs: int = 1
     trials: int | None = None
     """How many there are to be, where that is not every task in each epoch: in a shard, and of recorded runs."""
@@ -55,9 +57,14 @@ class Header(_Data):
     """Provider, model, base URL, mode, limits, sampling settings and digests that the runs were asked for with."""
 
     @property
+    def size(self) -> int:
+        """How many tasks were drawn."""
+        return len(self.tasks) if self.drawn is None else self.drawn
+
+    @property
     def planned(self) -> int:
         """How many trials there are to be."""
-        return len(self.tasks) * self.epochs if self.trials is None else self.trials
+        return self.size * self.epochs if self.trials is None else self.trials
 
 
 class Check(_Data):
