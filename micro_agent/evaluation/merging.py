@@ -18,7 +18,7 @@ from micro_agent.evaluation.faults import arms_of, twin_of
 from micro_agent.evaluation.on_disk import Scratch
 from micro_agent.evaluation.parts import Part, checked, read_parts
 from micro_agent.evaluation.result import Header, Result
-from micro_agent.evaluation.result_lines import entries, result_of
+from micro_agent.evaluation.result_lines import header_of, result_of, whole_lines
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.trial_traces import folder_of
 from micro_agent.files.jsonl import open_file, parse, storage_error
@@ -127,12 +127,12 @@ def _rows(part: Part) -> Iterator[tuple[int, int | str, int, str | None]]:
     """Of each result epoch, place of the task, offset, and what its trace is called now if not what it was."""
     moved = folder_of(part.path) if folder_of(part.path).is_dir() else None
     with open(open_file(part.path), "rb") as file:
-        read = entries(file, part.path)
-        next(read)  # the header
-        for entry in read:
-            if (result := result_of(entry, part.path)) is not None:
-                part.refuse_foreign(result.key, entry.place.number)
-                yield result.epoch, part.place(result.task.id), entry.place.offset, _trace(result, moved)
+        lines = whole_lines(file, part.path)
+        header_of(lines, part.path)
+        for line in lines:
+            if (result := result_of(line, part.path)) is not None:
+                part.refuse_foreign(result.key, line.place.number)
+                yield result.epoch, part.place(result.task.id), line.place.offset, _trace(result, moved)
 
 
 def _trace(result: Result, folder: Path | None) -> str | None:

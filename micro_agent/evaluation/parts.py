@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.result import Header
-from micro_agent.evaluation.result_lines import Key, entries, header_of
+from micro_agent.evaluation.result_lines import Key, header_of, whole_lines
 from micro_agent.evaluation.shards import Shard, shard_of
 from micro_agent.files.jsonl import open_file, storage_error
 
@@ -72,7 +72,7 @@ def _read(path: Path, like: Part | None) -> Part:
     """``like`` is a part that most likely has the same tasks: what is equal is there once."""
     try:
         with open(open_file(path), "rb") as file:
-            header = header_of(entries(file, path), path)
+            header = header_of(whole_lines(file, path), path)
     except OSError as error:
         raise storage_error("read the result file", path, error) from error
     if header.shard is None:

@@ -7,6 +7,7 @@ key (task and epoch) the later one counts.
 import os
 from collections.abc import Iterator, Set
 from contextlib import suppress
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -16,15 +17,14 @@ from micro_agent.errors import ConfigurationError, RunBusy, StorageError
 from micro_agent.evaluation.on_disk import KnownLines, KnownTrials
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.result_lines import (
-    Entry,
     Key,
+    Line,
     Place,
-    entries,
-    entry_at,
     header_of,
     key_of,
     remove_torn_line,
     result_of,
+    whole_lines,
 )
 from micro_agent.files.jsonl import append, open_file, parse, private_folder, storage_error, sync_folder
 from micro_agent.files.masking import mask_of
@@ -121,10 +121,10 @@ class ResultFile:
             _hold(descriptor, path)
             remove_torn_line(descriptor, path)
             with open(descriptor, "rb", closefd=False) as source:
-                read = entries(source, path)
-                file = cls(path, descriptor, header_of(read, path))
-                for entry in read:
-                    if (result := result_of(entry, path)) is not None:
+                lines = whole_lines(source, path)
+                file = cls(path, descriptor, header_of(lines, path))
+                for line in lines:
+                    if (result := result_of(line, path)) is not None:
                         file._count(counted(result))
         except BaseException:
             os.close(descriptor)
@@ -176,16 +176,16 @@ def read_results(path: str | PathLike[str]) -> tuple[Header, Iterator[Result]]:
     Raises:
         StorageError: It cannot be read, has no header, or is of a newer version.
     """
-    source, lines = Path(path), KnownLines()
+    source, known = Path(path), KnownLines()
     try:
         with open(open_file(source), "rb") as file:
-            read = entries(file, source)
-            header = header_of(read, source)
-            for entry in read:
-                lines.add(entry.place, key_of(entry, source))
+            lines = whole_lines(file, source)
+            header = header_of(lines, source)
+            for line in lines:
+                known.add(line.place, key_of(line, source))
     except OSError as error:
         raise storage_error("read the result file", source, error) from error
-    return header, _latest(source, lines)
+    return header, _latest(source, known)
 
 
 def place_of(header: Header) -> Path:
@@ -205,25 +205,39 @@ def publish(temporary: Path, target: Path) -> None:
         raise storage_error("write the result file", target, error) from error
 
 
-def _latest(path: Path, lines: KnownLines) -> Iterator[Result]:
+def _latest(path: Path, known: KnownLines) -> Iterator[Result]:
     """Of each key the last line that is a result."""
     try:
         with open(open_file(path), "rb") as file, open(open_file(path), "rb") as again:
-            for entry in _firsts(file, lines):
-                found = (result_of(entry_at(again, place), path) for place in lines.later(entry.place.number))
-                result = next((one for one in found if one is not None), None) or result_of(entry, path)
+            for line in _firsts(file, known):
+                later = (Line(place, _read_at(again, place)) for place in known.later(line.place.number))
+                found = (_result(one, path) for one in chain(later, [line]))
+                result = next((one for one in found if one is not None), None)
                 if result is not None:
                     yield result
     except (OSError, ValueError) as error:
         raise StorageError(f"the result file {path} changed while it was read: read it again ({error})") from error
 
 
-def _firsts(file: IO[bytes], lines: KnownLines) -> Iterator[Entry]:
-    """The first line of each key. Raises `OSError`, or `ValueError` when there is no such line (any more)."""
-    for number in range(1, lines.last + 1):
+def _firsts(file: IO[bytes], known: KnownLines) -> Iterator[Line]:
+    """The first line of each key. Raises `OSError`."""
+    for number in range(1, known.last + 1):
         raw = file.readline()
-        if number >= lines.begin and lines.is_first(number):
-            yield Entry(Place(number, 0), parse(raw))
+        if number >= known.begin and known.is_first(number):
+            yield Line(Place(number, 0), raw)
+
+
+def _read_at(file: IO[bytes], place: Place) -> bytes:
+    file.seek(place.offset)
+    return file.readline()
+
+
+def _result(line: Line, path: Path) -> Result | None:
+    """Raises `ValueError` where there is no object any more."""
+    result = result_of(line, path)
+    if result is None:
+        parse(line.raw)
+    return result
 
 
 def _hold(descriptor: int, path: Path) -> None:
