@@ -5,7 +5,6 @@ peak memory of merging, of summarizing and of going on with 10,000 and 1,000,000
 5 GB of disk; `python -m benchmarks.bench_merge 100000` takes so many instead of 1,000,000.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -13,13 +12,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from time import process_time
+from typing import IO
 
 from micro_agent.evaluation.merging import merge
 from micro_agent.evaluation.result import Check, Header, Result
 from micro_agent.evaluation.results import ResultFile, read_results
 from micro_agent.evaluation.shards import shard_of
 from micro_agent.evaluation.summary import summarize
-from micro_agent.evaluation.task import Task
+from micro_agent.evaluation.task import ExpectedNumber, Task
 from micro_agent.files.jsonl import encode
 from micro_agent.run import Run, Step, Usage
 
@@ -32,7 +32,7 @@ def made_up(folder: Path, count: int) -> list[Path]:
     usage = Usage(input_tokens=812, output_tokens=57, cost_usd=_COST)
     steps = [Step(tool="calculator", args={"expression": "2*(3+5)"}, observation={"value": 16})]
     run = Run(id=_ID, question="What is 2*(3+5)?", answer="16", status="completed", steps=steps, usage=usage)
-    task = Task(id=_TASK, question="What is 2*(3+5)?", expect_number=16, tags=["arithmetic"])  # pyright: ignore
+    task = Task(id=_TASK, question="What is 2*(3+5)?", expect_number=ExpectedNumber(value=16), tags=["arithmetic"])
     checks = [Check(name="number", passed=True)]
     line = encode(
         Result(task=task, run=run, models=["m"], trace=f"1.traces/{_ID}.jsonl", checks=checks, score=1, success=True)
@@ -44,10 +44,12 @@ def made_up(folder: Path, count: int) -> list[Path]:
         planned[shard_of((f"t{number:0{digits}}", 0), OF) - 1] += 1
     paths = [folder / f"{number}.jsonl" for number in range(1, OF + 1)]
     with ExitStack() as held:
-        files = []
+        files = list[IO[bytes]]()
         for number, path in enumerate(paths):
-            listed = {"tasks": names} if names else {"tasks": [], "drawn": count}
-            head = Header(dataset="t", dataset_sha256="0", shard=f"{number + 1}/{OF}", trials=planned[number], **listed)
+            head = Header(
+                dataset="t", dataset_sha256="0", tasks=names, drawn=None if names else count,
+                shard=f"{number + 1}/{OF}", trials=planned[number],
+            )  # fmt: skip
             ResultFile.create(path, head).close()
             files.append(held.enter_context(open(path, "ab")))
         for number in range(count):
