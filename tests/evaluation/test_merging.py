@@ -25,7 +25,13 @@ SETTINGS = {"model": "m", "base_url": "http://one", "digests": {"tools": "a", "d
 
 
 def header(shard: str | None = None, **more: Any) -> Header:
-    given = {"dataset": "t.yaml", "dataset_sha256": "0" * 64, "tasks": TASKS, "epochs": 2, "settings": SETTINGS}
+    given: dict[str, Any] = {
+        "dataset": "t.yaml",
+        "dataset_sha256": "0" * 64,
+        "tasks": TASKS,
+        "epochs": 2,
+        "settings": SETTINGS,
+    }
     return Header(**{**given, "shard": shard, **more})
 
 

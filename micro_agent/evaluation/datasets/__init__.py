@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import IO, Any, cast, overload
 
 from pydantic import ValidationError
 
@@ -84,20 +84,26 @@ def open_tasks(path: str | PathLike[str], *, in_memory: int = IN_MEMORY) -> Data
     Raises as `load_tasks`, and knows no largest file of JSON lines.
     """
     file = Path(path)
-    if file.suffix.lower() != ".jsonl" or not (file.is_file() and file.stat().st_size > in_memory):
+    if file.suffix.lower() != ".jsonl":
         return load_tasks(path)
     try:
         with open(open_file(file), "rb") as source:
-            reading = Reading(source, file)
-            deque(_checked(reading.rows(), reading.claim), maxlen=0)
-            tasks, digest = reading.read()
+            found = _stored(source, file) if os.fstat(source.fileno()).st_size > in_memory else None
     except OSError as error:
         raise _unreadable(path, error) from error
     except ValueError as error:
         raise ConfigurationError(f"{file}: {error}") from error
-    if not len(tasks):
+    if found is None:
+        return load_tasks(path)
+    if not len(found[0]):
         raise _empty(file)
-    return LargeDataset(tasks, str(path), digest)
+    return LargeDataset(found[0], str(path), found[1])
+
+
+def _stored(source: IO[bytes], file: Path) -> tuple[StoredTasks, str]:
+    reading = Reading(source, file)
+    deque(_checked(reading.rows(), reading.claim), maxlen=0)
+    return reading.read()
 
 
 def _empty(file: Path) -> ConfigurationError:

@@ -44,9 +44,10 @@ class StoredTasks:
 
     def __iter__(self) -> Iterator[Task]:
         with open(open_file(self.path), "rb") as file:
+            self._check(file)
             for number, raw in enumerate(file):
                 if _bit(self.lines, number):
-                    yield self._task(raw, file)
+                    yield self._task(raw)
             self._check(file)
 
     def ids(self) -> Iterator[str]:
@@ -82,13 +83,9 @@ class StoredTasks:
         rows = self.table.run(f"SELECT id, line FROM tasks WHERE {has}", [f" {tag} " for tag in tags])
         return (row for row in rows if _bit(self.lines, row[1]))
 
-    def _task(self, raw: bytes, file: IO[bytes]) -> Task:
-        try:
-            (row,) = jsonl_rows([raw])
-            return Task.model_validate(row.data)
-        except ValueError:
-            self._check(file)
-            raise
+    def _task(self, raw: bytes) -> Task:
+        (row,) = jsonl_rows([raw])
+        return Task.model_validate(row.data)
 
     def _check(self, file: IO[bytes]) -> None:
         if stamp_of(file) != self.stamp:
