@@ -32,7 +32,8 @@ def header(shard: str | None = None, **more: Any) -> Header:
         "epochs": 2,
         "settings": SETTINGS,
     }
-    return Header(**{**given, "shard": shard, **more})
+    whole: dict[str, Any] = {**given, "shard": shard, **more}
+    return Header(**whole)
 
 
 def result(task: str, epoch: int = 0, *, trace: str | None = None, failed: bool = False, cost: float = 0.5) -> Result:
