@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from micro_agent.evaluation.compare import compare
+from micro_agent.evaluation.counting import Quantity
 from micro_agent.evaluation.figures import Comparison, Distribution, Rate
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.results import read_results
-from micro_agent.evaluation.summary import Quantity, summarize
+from micro_agent.evaluation.summary import summarize
 
 _OURS = "micro-agent"
 _HEAD = (
