@@ -1,7 +1,7 @@
 """What it costs to merge the result files of shards: processor time over a plain loop, and memory as results grow.
 
 100,000 made-up results of 8 shards, merged, beside a loop that reads and writes the same bytes line by line; then the
-peak memory of merging, of summarizing and of going on with 10,000 and 1,000,000, each in a process of its own. It needs
+peak memory of merging, reading, summarizing, going on with and running 10,000 and 1,000,000, each in a process of its own. It needs
 5 GB of disk; `python -m benchmarks.bench_merge 100000` takes so many instead of 1,000,000.
 """
 
@@ -14,12 +14,15 @@ from pathlib import Path
 from time import process_time
 from typing import IO
 
+from micro_agent.evaluation.datasets import open_tasks
 from micro_agent.evaluation.merging import merge
-from micro_agent.evaluation.result import Check, Header, Result
+from micro_agent.evaluation.result import Check, Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, read_results
+from micro_agent.evaluation.runner import run_trials
 from micro_agent.evaluation.shards import shard_of
 from micro_agent.evaluation.summary import summarize
 from micro_agent.evaluation.task import ExpectedNumber, Task
+from micro_agent.evaluation.trials import remaining, trials
 from micro_agent.files.jsonl import encode
 from micro_agent.run import Run, Step, Usage
 
@@ -73,6 +76,24 @@ def copying(folder: Path) -> None:
                     target.write(line)
 
 
+def running(folder: Path) -> None:
+    """Run an eval of as many tasks, read from a file, with threads and who answers at once."""
+    with ResultFile.resume(folder / "1.jsonl") as one:
+        count = one.header.size
+    path, digits = folder / "tasks.jsonl", len(str(count))
+    with open(path, "w") as file:
+        for number in range(count):
+            file.write(f'{{"id":"t{number:0{digits}}","question":"Why?","expect_contains":"x"}}\n')
+    dataset = open_tasks(path, in_memory=0)
+    header = Header(dataset="t", dataset_sha256=dataset.sha256, tasks=[], drawn=count)
+    run = Run(question="Why?", answer="x", status="completed", usage=Usage(cost_usd=0.5))
+    with ResultFile.create(folder / "own" / "own.jsonl", header) as file:
+        todo = remaining(trials(dataset.tasks, 1, 0, seeded=False), file)
+        ending = run_trials(todo, lambda trial, cancel: run, file, Rubric(), concurrency=4)
+        assert (ending.reason, len(file.done)) == ("done", count)
+    path.unlink()
+
+
 def summarizing(folder: Path) -> None:
     """The figures of the merged file."""
     summarize(*read_results(folder / "all" / "all.jsonl"))
@@ -91,7 +112,7 @@ def resuming(folder: Path) -> None:
 
 
 WAYS: dict[str, Callable[[Path], None]] = {
-    one.__name__: one for one in (copying, merging, reading, summarizing, resuming)
+    one.__name__: one for one in (copying, merging, reading, summarizing, resuming, running)
 }
 
 
