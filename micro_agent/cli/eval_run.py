@@ -107,7 +107,7 @@ def _run(plans: list[Plan], bounds: Bounds, found: Settings, traces_dir: Path | 
         if len(plans) > 1:
             say("With faults:" if number else "Without faults:")
         store = store_of(found, traces_dir or folder_of(plan.file.path))
-        with shown(Progress(plan.file, len(plan.todo)), sys.stderr) as on_result:
+        with shown(Progress(plan.file, plan.left), sys.stderr) as on_result:
             ending = run_trials(
                 plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=bounds.concurrency,
                 limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result, damages_of=plan.damages_of,

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from micro_agent.errors import ConfigurationError, RunBusy, StorageError
 from micro_agent.evaluation.result import Check, Header, Result
-from micro_agent.evaluation.results import ResultFile, read_results
+from micro_agent.evaluation.results import ResultFile, counted, read_results
 from micro_agent.evaluation.task import Task
+from micro_agent.files.masking import mask_of
 from micro_agent.run import Run, Usage
 
 
@@ -71,6 +72,16 @@ def test_what_is_written_is_read_back(path: Path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert path.read_text().count("\n") == 3
+
+
+def test_a_result_that_is_a_line_already_counts_as_one_that_is_encoded_here(path: Path):
+    one, two = result(0, failed=True, success=False), result(0, cost=None)
+    with ResultFile.create(path, header()) as file:
+        file.append_line(mask_of().encode(one), counted(one))
+        assert (file.done, file.errors, file.solved, file.cost_usd) == ({("t0", 0)}, {("t0", 0)}, set(), 0.5)
+        file.append_line(mask_of().encode(two), counted(two))
+        assert (file.done, file.errors, file.solved, file.cost_usd) == ({("t0", 0)}, set(), {("t0", 0)}, None)
+    assert list(read_results(path)[1]) == [two]
 
 
 def test_a_file_that_is_there_is_not_written_over(path: Path):
