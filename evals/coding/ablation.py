@@ -2,6 +2,7 @@
 
     python evals/coding/ablation.py OUT                 # the whole grid: result files and tables.md in the folder OUT
     python evals/coding/ablation.py OUT --tasks 8       # a quick part of it
+    python evals/coding/ablation.py OUT --part grid --faults 0.4 --follows 0.2 --arm "all helps"    # one cell
 
 Each cell is an eval of its own, in a result file that `micro-agent eval report` and `compare` read. A run that was
 stopped goes on where it was: say the same again. No figure is that of a real model.
@@ -67,11 +68,14 @@ class Cell:
     follows: float
     settings: CoachSettings
     only: tuple[str, ...] | None = None
+    held: bool = True
+    """Whether the model's server holds a reply to a call where the request requires one."""
 
     @property
     def file(self) -> str:
         """The name of its result file."""
-        return f"{self.part}-f{self.faults:g}-p{self.follows:g}-{self.arm.replace(' ', '-')}.jsonl"
+        loose = "" if self.held else "-loose"
+        return f"{self.part}-f{self.faults:g}-p{self.follows:g}-{self.arm.replace(' ', '-')}{loose}.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,9 @@ def _ask(
     cell: Cell, trial: Trial, cancel: Cancel, places: Places, known: dict[str, Hidden], mode: str
 ) -> Run:  # fmt: skip
     plan = Plan.model_validate(trial.task.plan)
-    model = CodingModel(plan, faults=cell.faults, follows=cell.follows, seed=trial.seed or 0, only=cell.only)
+    model = CodingModel(
+        plan, faults=cell.faults, follows=cell.follows, seed=trial.seed or 0, only=cell.only, held=cell.held
+    )
 
     def agent(place: Place) -> Any:
         return coding_agent(
@@ -190,9 +196,9 @@ def tables(cells: Sequence[Cell], of: Callable[[Cell], Figures]) -> Iterator[str
     """Markdown: one table for each part, fault rate and ``p``; differences are those of the first arm to each other."""
     groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.part, cell.faults, cell.follows, cell.only), []).append(cell)
-    for (part, faults, follows, only), members in groups.items():
-        of_those = f", only {', '.join(only)}" if only else ""
+        groups.setdefault((cell.part, cell.faults, cell.follows, cell.only, cell.held), []).append(cell)
+    for (part, faults, follows, only, held), members in groups.items():
+        of_those = (f", only {', '.join(only)}" if only else "") + ("" if held else ", no call is held to")
         yield f"\n### {part}: faults {faults:g}, follows {follows:g}{of_those}\n"
         yield f"| arm | {' | '.join(COLUMNS)} | solved: first minus this | premature: first minus this |"
         yield "|---|" + "---|" * (len(COLUMNS) + 2)
@@ -244,12 +250,18 @@ def main() -> None:
     parser.add_argument("--mode", choices=("native", "json"), default="native", help="how calls are written [native]")
     parser.add_argument("--part", action="append", help="only cells whose part begins with it: grid, own, edits")
     parser.add_argument("--faults", type=float, action="append", help="only cells with this share of faults")
+    parser.add_argument("--follows", type=float, action="append", help="only cells with this p")
+    parser.add_argument("--arm", action="append", help="only cells of this arm, such as 'all helps'")
+    parser.add_argument("--loose", action="store_true", help="the server holds no reply to a call that is required")
     parser.add_argument("--processes", type=int, default=2, help="processes [2]")
     parser.add_argument("--show", action="store_true", help="run nothing, print the tables of what is there")
     options = parser.parse_args()
     parts: list[str] = options.part or [""]
     cells = [cell for cell in grid() if cell.part.startswith(tuple(parts))]
-    cells = [cell for cell in cells if not options.faults or cell.faults in options.faults]
+    for name in ("faults", "follows", "arm"):
+        wanted: list[Any] | None = getattr(options, name)
+        cells = [cell for cell in cells if not wanted or getattr(cell, name) in wanted]
+    cells = [replace(cell, held=not options.loose) for cell in cells]
     out: Path = options.out
     if not options.show:
         with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:

@@ -12,7 +12,7 @@ from typing import Any
 from micro_agent.decoding import ToolCall
 from micro_agent.rules import BeforePlan
 from micro_agent.rules.limits import Limits
-from micro_agent.run import FINISH_ASKED, FinishedBy, LMCall, Run, Step
+from micro_agent.run import FINISH_ASKED, POLICY_VIOLATION, FinishedBy, LMCall, Run, Step
 from micro_agent.run.asking import YesOrNo
 from micro_agent.run.finishing import stands, whether_final
 from micro_agent.text.encoding import as_json
@@ -82,14 +82,21 @@ def asks_if_final(run: Run, given: Given, tools: Mapping[str, Tool], limits: Lim
     """What the model is asked before what it gave in its last reply is its answer; ``None`` where it simply is.
 
     Prose is asked about, in JSON mode also a ``final`` before any tool ran; not where there is no tool to go on with,
-    and not where a limit allows no further request.
+    and not where a limit allows no further request. Where texts are answers it is asked about, too, after an answer was
+    refused for the want of a tool that did not run since: it may say again what is to be done.
     """
-    if run.finish != "ask" or not tools or said_done(run) is not None:
+    if not (run.finish == "ask" or _was_sent_on(run)) or not tools or said_done(run) is not None:
         return None
     early = run.mode == "json" and not any(step.is_tool for step in run.steps)
     asked = sum(step.tool == FINISH_ASKED for step in run.steps)
     unsure = (given.prose or early) and asked < MOST and limits.check(run, BeforePlan()) is None
     return whether_final(given.text, announces=_announces(run, given.text, tools)) if unsure else None
+
+
+def _was_sent_on(run: Run) -> bool:
+    """Whether a tool that an answer was refused for has not run since."""
+    sent = [at for at, step in enumerate(run.steps) if step.tool == POLICY_VIOLATION and step.args.get("wants")]
+    return bool(sent) and all(step.tool != run.steps[sent[-1]].args["wants"] for step in run.steps[sent[-1] :])
 
 
 def _announces(run: Run, answer: str, tools: Mapping[str, Tool]) -> bool:

@@ -56,8 +56,8 @@ class DecisionAdapter(dspy.Adapter):
         if settings != self._config[0]:
             self._config = settings, self.wire.config(settings, self._format)
         return Request(
-            model=lm.model, system=self.page.system, messages=tuple(self.page.messages), tools=self.tools,
-            config=self._config[1],
+            model=lm.model, system=self.page.system, messages=tuple(self.page.messages),
+            tools=self.wire.offered(self.tools, settings), config=self._config[1],
         )  # fmt: skip
 
     def read(self, reply: ModelReply) -> Decision:

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Any
 
 from micro_agent.rules.asking_again import Change, Row, fruitless
-from micro_agent.run import POLICY_VIOLATION, Run
+from micro_agent.run import POLICY_VIOLATION, Run, Step
 from micro_agent.run.sampling import most_samples, replies, requests, thrown_away, under_way
 
 SAME_REPLIES = 2
@@ -23,7 +23,7 @@ LONGER = 4
 LONGER_UNKNOWN = 2
 """The same where the length of the context is not known."""
 FORCED_AFTER = 2
-"""After so many answers were refused because a tool was not used, a call is forced."""
+"""After so many answers were refused for the want of one tool, which was not called between, its call is forced."""
 
 
 def changes(
@@ -39,7 +39,7 @@ def changes(
         number: Of replies that are asked for at once, which one it is, from 0.
 
     Returns:
-        ``seed`` and ``temperature``, ``max_tokens``, or ``tool_choice`` (``"required"``); mostly nothing.
+        ``seed`` and ``temperature``, ``max_tokens``, or ``tool_choice`` (the tool to call); mostly nothing.
     """
     bad = fruitless(run.steps)
     if not bad and not under_way(run) and failed < SERVER_FAILURES:
@@ -74,9 +74,16 @@ def _resampled(run: Run, bad: int, held: Mapping[str, Any], failed: int, number:
 
 
 def _forced(run: Run) -> dict[str, Any]:
-    since_tool = takewhile(lambda step: not step.is_tool, reversed(run.steps))
-    refused = [step for step in since_tool if step.tool == POLICY_VIOLATION and step.args.get("wants")]
-    return {"tool_choice": "required"} if len(refused) >= FORCED_AFTER else {}
+    """A call of the tool for whose want the last answer was refused, if that was not the first for the same."""
+    latest = list(takewhile(lambda step: not step.is_tool, reversed(run.steps)))
+    wanted = next((tool for step in latest if (tool := _wanted(step))), None)
+    since = takewhile(lambda step: not (step.is_tool and step.tool == wanted), reversed(run.steps))
+    refused = [step for step in since if wanted and _wanted(step) == wanted]
+    return {"tool_choice": wanted} if len(refused) >= FORCED_AFTER else {}
+
+
+def _wanted(step: Step) -> str | None:
+    return step.args.get("wants") if step.tool == POLICY_VIOLATION else None
 
 
 def _latest(bad: list[list[Row]], change: Change) -> int:

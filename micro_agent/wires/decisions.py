@@ -62,10 +62,15 @@ class JsonWire(NativeWire):
         return {"type": "json_schema", "name": "decision", "schema": schema}
 
     def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
-        """The settings of a request. Where a call is required, a server that can hold the reply to it is told so."""
+        """The settings of a request. Where a call is required, a server that can hold the reply to it is told so.
+
+        A ``tool_choice`` that is the name of a tool wants a call of that one.
+        """
         sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
         if response_format is not None and sampling != settings:
             *calls, _ = response_format["schema"]["anyOf"]
+            wanted = {"const": settings["tool_choice"]}
+            calls = [call for call in calls if call["properties"]["tool"]["properties"]["name"] == wanted] or calls
             response_format = {**response_format, "schema": {**response_format["schema"], "anyOf": calls}}
         return Config(**sampling, response_format=response_format)
 

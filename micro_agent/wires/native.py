@@ -61,10 +61,18 @@ class NativeWire:
         return None
 
     def config(self, settings: View, response_format: dict[str, Any] | None) -> Config:
-        """The settings of a request. ``tool_choice`` among them, if any, is ``required``: a call and no answer."""
+        """The settings of a request. With a ``tool_choice`` among them, it wants a call and no answer."""
         sampling = {name: value for name, value in settings.items() if name != "tool_choice"}
         forced = None if sampling == settings else ToolChoice("required")
         return Config(**sampling, tool_choice=forced, response_format=response_format)
+
+    def offered(self, tools: Sequence[FunctionTool], settings: View) -> tuple[FunctionTool, ...]:
+        """The tools of a request: where a call of one is wanted, that one alone.
+
+        Not by its name in ``tool_choice``, which not every server takes; ``required`` they do.
+        """
+        wanted: str = settings.get("tool_choice") or ""
+        return tuple(tool for tool in tools if tool.name == self.names.get(wanted, wanted)) or tuple(tools)
 
     def asks(self, question: str, images: Sequence[Image] = ()) -> Message:
         """The question, and the images that it is about."""

@@ -11,7 +11,7 @@ from micro_agent.errors import ConfigurationError
 from micro_agent.models import load_settings
 from micro_agent.rules import BeforeFinish, BeforePlan, Stop, Violation
 from micro_agent.run import FINISH_ASKED, POLICY_VIOLATION
-from micro_agent.testing import call
+from micro_agent.testing import call, text
 from tests.coding import coached
 
 from tests.coding.coached import (  # isort: skip
@@ -297,9 +297,28 @@ def test_a_model_that_only_finishes_is_stopped(mode: str) -> None:
 
 def test_a_question_without_a_change_is_answered_twice() -> None:
     run = agent([SEARCH, READ, "It adds.", "It adds; nothing has to change."]).ask("What does add do?")
-    assert (run.answer, len(run.steps)) == ("It adds; nothing has to change.", 3)
+    assert (run.answer, [step.tool for step in run.steps][2:]) == (
+        "It adds; nothing has to change.", [POLICY_VIOLATION, FINISH_ASKED]
+    )  # fmt: skip
     assert run.gates is not None
     assert run.gates["evidence"]["change"][0]["answer"] == run.answer
+
+
+def test_an_announcement_is_no_explanation_also_where_texts_are_answers() -> None:
+    go_on, then = text('{"done": false}'), ["Now I will change it.", "Let me change it."]
+    run = agent([SEARCH, READ, *then, go_on, EDIT, GREEN, "It adds now."]).ask(TASK)
+    assert (run.finish, run.answer) == ("text", "It adds now.")
+    assert [step.args["answer"] for step in run.steps if "answer" in step.args] == then
+    assert run.gates is not None
+    assert run.gates["all_passed"]
+
+
+def test_a_model_that_ignores_two_refusals_is_offered_the_missing_tool_alone() -> None:
+    """Also where it has called another tool between, which is the same as to ignore it."""
+    for between in ([], [LIST]):
+        run = agent([SEARCH, READ, EDIT, "Done.", *between, "Done.", GREEN, "Done."]).ask(TASK)
+        assert (run.status, run.gates and run.gates["all_passed"]) == ("completed", True)
+        assert [call.settings.get("tool_choice") for call in run.calls[-2:]] == ["run_tests", None]
 
 
 def test_typed_outputs_are_refused_in_the_same_way() -> None:

@@ -82,8 +82,8 @@ MODELS: list[tuple[str, Any]] = [
     ("deepseek-r1:7b", ("minimal", "edit")),
     ("openai/gpt-oss-20b", ("minimal", "edit")),
     ("deepseek/deepseek-chat", ("detailed", "edit")),
-    ("openai/GPT-5", ("detailed", "udiff")),
-    ("gpt-4-turbo-2024-04-09", ("detailed", "udiff")),
+    ("openai/GPT-5", ("detailed", "edit")),
+    ("gpt-4-turbo-2024-04-09", ("detailed", "edit")),
     ("gpt-4.1-nano", ("minimal", "edit")),
     ("claude-sonnet-4-5", ("detailed", "edit")),
 ]

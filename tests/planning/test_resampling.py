@@ -9,8 +9,9 @@ import pytest
 from micro_agent import MicroAgent, Run, configure_lm
 from micro_agent.planning.resampling import Tries, changes
 from micro_agent.rules.asking_again import ASKING, Kind
-from micro_agent.run import LMCall, Mode, Step
+from micro_agent.run import POLICY_VIOLATION, LMCall, Mode, Step
 from micro_agent.testing import ModelServer, Received, Reply, call, decision, error, final, text
+from tests.each import each
 
 HELD = {"temperature": 0.2, "max_tokens": 100}
 CUT = text("Let me think about", finish_reason="length")
@@ -184,10 +185,39 @@ def test_more_tokens_than_the_server_takes_are_not_asked_for_again() -> None:
 
 
 def test_a_call_is_forced_after_two_answers_without_the_tool() -> None:
-    run, sent = asked([text("16"), text("It is 16."), call("calculator", {"expression": "2*8"}), text("16")])
-    assert [one.get("choice") for one in sent] == [None, None, "required", None]
-    assert run.calls[2].settings == {"tool_choice": "required"}
+    with ModelServer([text("16"), text("It is 16."), call("calculator", {"expression": "2*8"}), text("16")]) as server:
+        run = MicroAgent(lm=configure_lm("openai", "scripted", server.openai_url)).ask("What is 2*8?")
+        sent = [request.body or {} for request in server.chats]
+    assert [one.get("tool_choice") for one in sent] == [None, None, "required", None]
+    assert [len(one["tools"]) for one in sent] == [2, 2, 1, 2]
+    assert sent[2]["tools"][0]["function"]["name"] == "calculator"
+    assert run.calls[2].settings == {"tool_choice": "calculator"}
     assert run.answer == "16"
+
+
+def refused(wants: str) -> Step:
+    """An answer that a rule refused."""
+    return Step(tool=POLICY_VIOLATION, args={"wants": wants}, error="POLICY", ok=False)
+
+
+TEST, LOOK = Step(tool="test", observation=1), Step(tool="look", observation=1)
+LACKING: list[tuple[list[Step], str | None]] = [
+    ([refused("test"), refused("test")], "test"),
+    ([refused("test"), LOOK, refused("test")], "test"),
+    ([refused("test"), refused("test"), LOOK], None),
+    ([refused("test"), TEST, refused("test")], None),
+    ([refused("look"), refused("test")], None),
+    ([refused("look"), LOOK, refused("test"), refused("test")], "test"),
+    ([refused("look"), refused("test"), refused("look")], "look"),
+]
+
+
+@each(["steps", "forced"], LACKING)
+def test_the_tool_that_was_asked_for_twice_and_not_called_between_is_forced(steps: list[Step], forced: str | None):
+    run = Run(question="?", steps=steps, calls=[LMCall(reply={"text": str(at)}) for at in range(len(steps))])
+    for at, step in enumerate(run.steps):
+        step.call = at
+    assert changes(run, {}).get("tool_choice") == forced
 
 
 def test_in_json_mode_the_schema_leaves_no_answer() -> None:
@@ -197,6 +227,7 @@ def test_in_json_mode_the_schema_leaves_no_answer() -> None:
         run = agent.ask("What is 2*8?")
         schemas = [(request.body or {})["response_format"]["json_schema"]["schema"] for request in server.chats]
     assert ["final" in str(schema) for schema in schemas] == [True, True, False, True]
+    assert ["now" in str(schema) for schema in schemas] == [True, True, False, True]
     assert run.answer == "16"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from micro_agent import MicroAgent, Run
 from micro_agent.coding import CHANGING, EditFormat
+from micro_agent.coding.coach import CoachSettings, coding_coach
 from micro_agent.coding.toolset import coding_toolset
 from micro_agent.errors import ConfigurationError
 from micro_agent.models import announcing
@@ -160,6 +161,19 @@ def test_the_same_seed_gives_the_same_run_and_another_one_another(place: Place):
     first, again, other = (steps(seed) for seed in (3, 3, 4))
     assert first == again
     assert first != other
+
+
+@each("mode", ["native", "json"])
+def test_where_a_call_is_required_it_makes_one_if_its_server_holds_it_to_that(mode: Mode, place: Place):
+    """One that only finishes is led on by the gates; on a server that holds no reply to anything it is stopped."""
+    coached: dict[str, Any] = {"mode": mode, "coach": coding_coach(CoachSettings())}
+    hasty = place.run(model("finish", held=True), **coached)
+    assert [step.tool for step in hasty.steps if step.is_tool] == ["rg_search", "read_file"]
+    done = place.run(model("finish", held=True, faults=0.7, seed=3), **coached)
+    assert [step.tool for step in done.steps if step.is_tool] == ["rg_search", "read_file", "edit_file", "run_tests"]
+    assert (place.solved, done.gates and done.gates["all_passed"]) == (True, True)
+    loose = place.run(model("finish"), **coached)
+    assert (loose.termination_reason, did(loose)) == ("policy", ["⛔️policy_violation"] * 3)
 
 
 def test_figures_and_names_are_checked():

@@ -60,13 +60,17 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What stands in a request. ``settings`` are those of sampling that differ when a request is made again."""
+    """What stands in a request. ``settings`` are those of sampling that differ when a request is made again.
+
+    ``must_call``: it leaves no answer, by ``tool_choice`` or by the schema of the reply.
+    """
 
     native: bool
     tools: Schemas
     question: str
     said: tuple[Said, ...]
     settings: tuple[Any, ...]
+    must_call: bool = False
 
 
 def read_request(request: Received, tasks: Sequence[str]) -> Conversation:
@@ -89,6 +93,7 @@ def read_request(request: Received, tasks: Sequence[str]) -> Conversation:
         question=_text(messages[begin]),
         said=tuple(_said(messages[begin + 1 :])),
         settings=(options.get("seed"), options.get("temperature")),
+        must_call=body.get("tool_choice") == "required" or (bool(choices := _choices(body)) and not _ends(choices)),
     )
 
 
@@ -137,10 +142,7 @@ def _replies(message: Mapping[str, Any]) -> Iterator[tuple[str, Said]]:
 def _declared(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for tool in body.get("tools") or ():
         yield tool["function"]["name"], tool["function"].get("parameters") or {}
-    form: dict[str, Any] = body.get("response_format") or {}
-    written: dict[str, Any] = form.get("json_schema") or {}
-    wanted = _object(body.get("format") or written.get("schema")) or {}
-    choices: list[dict[str, Any]] = wanted.get("anyOf") or []
+    choices = _choices(body)
     for choice in choices:
         call: dict[str, Any] | None = choice.get("properties", {}).get("tool", {}).get("properties")
         if call:
@@ -149,6 +151,18 @@ def _declared(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
         prompt = "\n".join(_text(message) for message in messages if message.get("role") == "system")
         for name, parameters in _LISTED.findall(prompt):
             yield name, {"properties": {key: {} for key in _PARAMETER.findall(parameters)}}
+
+
+def _choices(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a reply may be, in JSON mode where the server is sent a schema."""
+    form: dict[str, Any] = body.get("response_format") or {}
+    written: dict[str, Any] = form.get("json_schema") or {}
+    wanted = _object(body.get("format") or written.get("schema")) or {}
+    return wanted.get("anyOf") or []
+
+
+def _ends(choices: Sequence[Mapping[str, Any]]) -> bool:
+    return any("final" in choice.get("properties", {}) for choice in choices)
 
 
 def _read(text: str) -> tuple[dict[str, Any] | None, str]:

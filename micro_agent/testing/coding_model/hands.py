@@ -1,7 +1,7 @@
 """The tools that are there, by what they take: a call for each thing to do, and what a call of a change meant."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from micro_agent.coding import Category, category_of
-from micro_agent.testing.coding_model.conversation import Schemas
+from micro_agent.testing.coding_model.conversation import Said, Schemas
 from micro_agent.testing.coding_model.pages import Page
 from micro_agent.testing.coding_model.plan import Edit
 
@@ -66,6 +66,13 @@ def applier(tools: Schemas) -> str | None:
 def changers(tools: Schemas) -> list[Changer]:
     """The tools that change files or propose it."""
     return [found for name in tools if (found := _changer(name, parameters(tools, name)))]
+
+
+def used(said: Iterable[Said]) -> dict[str, Changer]:
+    """The tools that calls have changed files with, by the arguments that they were given: not all are offered now."""
+    changing = [(one.name, one.args) for one in said if one.name and category_of(one.name) == "change"]
+    found = ((name, _changer(name, {key: {} for key in args})) for name, args in changing)
+    return {name: changer for name, changer in found if changer is not None}
 
 
 def _changer(name: str, given: Mapping[str, Any]) -> Changer | None:

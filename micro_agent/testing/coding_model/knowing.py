@@ -67,14 +67,14 @@ class Known:
 
 def known_of(talk: Conversation, plan: Plan, *, believing: bool = False) -> Known:
     """What the model knows. ``believing``: it takes its last call for a success, whatever it was told."""
-    known = Known(plan, {changer.name: changer for changer in hands.changers(talk.tools)})
+    known = Known(plan, {**hands.used(talk.said), **{changer.name: changer for changer in hands.changers(talk.tools)}})
     finders = hands.finders(talk.tools)
     for at, said in enumerate(talk.said):
         trusting = believing and at == len(talk.said) - 1
         if said.name is None or not (said.ok or trusting):
             _no_result(known, said)
             continue
-        known.searched = known.searched or said.name in finders
+        known.searched = known.searched or said.name in finders or category_of(said.name) == "search"
         _note(known, said, trusting=trusting)
     return known
 

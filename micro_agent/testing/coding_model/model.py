@@ -22,6 +22,8 @@ from micro_agent.testing.script import Received
 
 ALONE = 0.3
 """How likely it gets out of a mistake that nobody helps with. An assumption, as all of these figures."""
+_NO_CALLS = frozenset({"announce", "finish", "call_in_prose", "broken_json"})
+"""The faults that no server lets through where it holds a reply to a call."""
 _ID = re.compile(r"patch_\w+")
 
 Way = Literal["right", "follow", "repeat", "carry_on", "asked"]
@@ -62,6 +64,8 @@ class CodingModel:
         stuck: How likely it makes a mistake again when it does not recover; otherwise it goes on as if all was well.
         alone: How likely it recovers where nothing helps.
         only: The faults to choose from, out of `FAULTS`; ``None``: all.
+        held: Whether its server holds a reply to what the request requires, as llama.cpp, vLLM and Ollama (by a schema)
+            do: where no answer is allowed it makes a call, if a useless one. Otherwise it says what it likes.
 
     Raises:
         ConfigurationError: One of them is no share, or there is no such fault.
@@ -77,6 +81,7 @@ class CodingModel:
         stuck: float = 0.5,
         alone: float = ALONE,
         only: Iterable[str] | None = None,
+        held: bool = False,
     ) -> None:
         for name, share in {"faults": faults, "follows": follows, "stuck": stuck, "alone": alone}.items():
             if not 0 <= share <= 1:
@@ -86,7 +91,7 @@ class CodingModel:
             raise ConfigurationError(f"there is no fault {unknown[0]!r}: use some of {', '.join(FAULTS)}")
         self._plans = {"": plans} if isinstance(plans, Plan) else dict(plans)
         self._faults, self._follows, self._stuck, self._alone = faults, follows, stuck, alone
-        self._seed = seed
+        self._seed, self._held = seed, held
         self.decisions: list[Decided] = []
         """What was decided so far, in the order of the requests."""
 
@@ -109,6 +114,9 @@ class CodingModel:
         fault = None
         if way != "repeat" and Random(f"{key} fault").random() < self._faults:
             fault = failing(Failing(at, due, row, Random(f"{key} which")), self._only)
+        if self._held and talk.must_call and (fault is None or fault[0] in _NO_CALLS):
+            meant = isinstance(due, Call) and due.name in talk.tools and (fault is None or fault[0] != "finish")
+            due, fault = due if meant else _any_call(at, Random(f"{key} held")), None
         name, reply = fault or (None, said(due, native=talk.native))
         return Decided(task, at.state, way, name, reply)
 
@@ -126,6 +134,12 @@ class CodingModel:
             return "right", at.state, actions.right(at), at
         believing = situation(at.talk, known_of(at.talk, at.known.plan, believing=True), self._seed)
         return "carry_on", believing.state, actions.right(believing), believing
+
+
+def _any_call(at: Situation, rng: Random) -> Call:
+    """Some call, where there has to be one: of several tools any, with what it would take to be of use."""
+    name = rng.choice(list(at.talk.tools))
+    return actions.with_tool(at, [name]) or Call(name, {})
 
 
 def _task(question: str, plans: Mapping[str, Plan]) -> str:
