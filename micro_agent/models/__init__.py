@@ -58,10 +58,11 @@ def configure_lm(
             (`UnusableError`), or servers that do not have the same model; one line says what to do.
     """
     settings = settings or load_settings()
-    first, *others = [base_url] if base_url is None or isinstance(base_url, str) else base_url or [None]
+    several = () if base_url is None or isinstance(base_url, str) else tuple(base_url)
+    first = base_url if isinstance(base_url, str) else next(iter(several), None)
     asked = Target(
         provider_named(provider) if provider else None, model or None, first or None, api_key or None,
-        others=tuple(others),
+        others=several[1:],
     )  # fmt: skip
     allowed = settings.llm_fallback if fallback is None else fallback
     announce = announce or to_stderr

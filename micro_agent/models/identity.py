@@ -69,6 +69,13 @@ def traits_of(lm: Any) -> Any:
     return engine if hasattr(engine, "refuses_tools") else lm.__dict__.setdefault("_micro_agent_traits", Traits())
 
 
+def addresses_of(lm: Any) -> str | list[str] | None:
+    """Where the server of a model is; a list where there are several."""
+    traits = traits_of(lm)
+    several = getattr(traits, "base_urls", None)
+    return list(several) if several else getattr(traits, "base_url", None)
+
+
 def provider_of(lm: Any) -> str:
     """The provider's name, such as ``openai``."""
     named = getattr(lm, "provider_name", None) or getattr(getattr(lm, "engine", None), "provider", None)

@@ -14,8 +14,8 @@ def lm_of(
 ) -> Any:
     """The `dspy.LM` that asks a chosen target. It carries ``provider_name`` and ``fallback_from``.
 
-    OpenAI's reasoning models refuse our defaults, so those are left out where DSPy says so. Of a target with several
-    addresses the servers are asked at once which model they have; ``announce`` is told which are left out, now or later.
+    OpenAI's reasoning models refuse our defaults, so those are left out where DSPy says so. The servers of a target
+    with several addresses are asked at once which model they have; ``announce`` is told which are left out, and when.
 
     Raises:
         ConfigurationError: A sampling setting is wrong, or two servers do not have the same model.

@@ -1,4 +1,4 @@
-"""Which of several servers is asked: the one where the run is, else the least loaded; one that fails is left out a while.
+"""Which of several servers is asked: where the run is, else the least loaded; one that fails is left out a while.
 
 No request is made here, and nobody waits: a `Route` says where a call is asked, and learns from how that ends.
 """

@@ -58,6 +58,11 @@ class ServersEngine(Traits):
         """Where the servers are; ``base_url`` is the first of them."""
         return tuple(server.url for server in self.pool.servers)
 
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """The addresses of the servers that have said which model they have."""
+        return tuple(self._said)
+
     def bound(self, limit: int) -> None:
         """Let each server have so many requests under way, at most; others wait."""
         for server in self.pool.servers:
@@ -71,7 +76,7 @@ class ServersEngine(Traits):
         """
         servers = self.pool.servers
         with ThreadPoolExecutor(len(servers)) as threads:
-            every = list(threads.map(lambda server: told_at(server.engine), servers))
+            every = list(threads.map(told_at, [server.engine for server in servers]))
         self._said = {server.url: told.served for server, told in zip(servers, every, strict=True) if not told.silent}
         served = agreed(self._said)
         for server, told in zip(servers, every, strict=True):
