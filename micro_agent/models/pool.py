@@ -83,7 +83,7 @@ class Pool:
     def __init__(self, engines: Sequence[HttpEngine], announce: Announce) -> None:
         self._lock = Lock()
         self.servers = [Server(engine, self._lock, number) for number, engine in enumerate(engines)]
-        self.announce = announce
+        self.announce, self.pause_s = announce, PAUSE_S
 
     def route(self) -> "Route":
         """The way of one call, which is beginning."""
@@ -135,7 +135,7 @@ class Pool:
             now, first = monotonic(), server.due is None
             server.on_trial = False
             if first:
-                server.pause_s = PAUSE_S
+                server.pause_s = self.pause_s
             elif now >= (server.due or 0.0):
                 server.pause_s = min(2 * server.pause_s, MOST_PAUSE_S)
             else:
