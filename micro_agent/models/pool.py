@@ -121,13 +121,11 @@ class Pool:
             self._sit(seat, server)
 
     def _sit(self, seat: Seat | None, server: Server) -> None:
-        if seat is None:
-            server.load += 1
-        elif seat.at is not server:
+        if seat is not None:
             if isinstance(seat.at, Server):
                 seat.at.load -= 1
             seat.at = server
-            server.load += 1
+        server.load += 1
 
     def leave_out(self, server: Server, why: str) -> None:
         """Ask it again after a pause only. The first time is said."""
