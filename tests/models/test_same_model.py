@@ -80,7 +80,7 @@ def test_ollama_is_asked_for_the_model_on_each_server() -> None:
             with pytest.raises(ConfigurationError, match=says):
                 configure_lm("ollama", "m", [short.url, there])
         said: list[str] = []
-        lm = configure_lm("ollama", None, ["127.0.0.1:9", short.url], announce=said.append)
+        lm: Any = configure_lm("ollama", None, ["127.0.0.1:9", short.url], announce=said.append)
         assert lm.model == "ollama/m"
         assert lm.engine.base_url == "http://127.0.0.1:9"
         assert said[0].startswith("OLLAMA_MODEL is not set: using m, the first model that " + short.url)
@@ -102,11 +102,20 @@ def test_addresses_that_cannot_be_several_are_refused(provider: str, urls: list[
         configure_lm(provider, "m", urls)
 
 
+def test_openais_own_server_is_not_asked() -> None:
+    with held(listed("gpt-4o-mini")) as other:
+        urls = ["https://api.openai.com/v1", other.url]
+        lm: Any = configure_lm("openai", "gpt-4o-mini", urls, api_key="k", announce=lambda _: None)
+        assert told_by(lm).length == told_by(configure_lm("openai", "gpt-4o-mini", urls[:1], api_key="k")).length
+        assert lm.engine.answering == (urls[0], other.url)
+
+
 def test_one_address_in_a_list_is_one_server() -> None:
     with ModelServer(lambda _: text("hello")) as server:
         for urls in ([server.openai_url], server.openai_url):
-            lm = configure_lm("openai", "m", urls)
+            lm: Any = configure_lm("openai", "m", urls)
             assert type(lm.engine).__name__ == "OpenAIEngine"
             run = MicroAgent([], lm, demos=[]).ask("Hello?")
             assert (run.answer, run.calls[0].server) == ("hello", None)
-    assert configure_lm("openai", "m", [], api_key="k").engine.base_url == "https://api.openai.com/v1"
+    nowhere: Any = configure_lm("openai", "m", [], api_key="k")
+    assert nowhere.engine.base_url == "https://api.openai.com/v1"

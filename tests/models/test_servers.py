@@ -45,7 +45,7 @@ def failing(reply: Reply) -> Callable[[Received], Reply]:
 def asking(there: list[ModelServer], said: list[str], *, provider: str = "openai", **settings: Any) -> Any:
     """A model on these servers, each of which is asked again at once after it failed."""
     urls = [one.openai_url if provider == "openai" else one.url for one in there]
-    lm = configure_lm(provider, "m", urls, announce=said.append, settings=Settings(**settings))
+    lm: Any = configure_lm(provider, "m", urls, announce=said.append, settings=Settings(**settings))
     lm.engine.pool.pause_s = 0.01
     return lm
 
@@ -101,14 +101,15 @@ def test_runs_stay_where_they_are_and_go_to_the_least_loaded(servers: Servers) -
         return "done"
 
     with ThreadPoolExecutor(6) as threads:
-        runs = list(threads.map(lambda _: asked_with(tool, lm, "sync"), range(6)))
+        begun = [threads.submit(asked_with, tool, lm, "sync") for _ in range(6)]
+        runs = [one.result() for one in begun]
     assert all(len(set(where(run))) == 1 and len(run.calls) == 2 for run in runs)
     assert [len(one.chats) for one in there] == [4, 4, 4]
 
 
 def test_64_threads_have_so_many_requests_a_server_and_no_more() -> None:
     with held(listed()) as one, held(listed()) as other:
-        lm = configure_lm("openai", "m", [one.url, other.url])
+        lm: Any = configure_lm("openai", "m", [one.url, other.url])
         assert at_once(lm, 24) == 48
         with ThreadPoolExecutor(64) as threads:
             calls = [threads.submit(lm.copy(seed=n), REQUEST) for n in range(64)]
@@ -124,7 +125,7 @@ def test_64_threads_have_so_many_requests_a_server_and_no_more() -> None:
 def test_who_waits_for_a_turn_in_vain_leaves_nobody_out() -> None:
     said: list[str] = []
     with held(listed()) as one, held(listed()) as other, ThreadPoolExecutor(2) as threads:
-        lm = configure_lm("openai", "m", [one.url, other.url], announce=said.append)
+        lm: Any = configure_lm("openai", "m", [one.url, other.url], announce=said.append)
         at_once(lm, 1, samples=1)
         under_way = [threads.submit(lm.engine.complete, REQUEST) for _ in range(2)]
         one.holds(1)
@@ -195,13 +196,13 @@ def test_when_all_are_out_the_error_is_that_of_one_server() -> None:
     for count in (1, 2):
         with ExitStack() as open_:
             there = [open_.enter_context(ModelServer(hello, models=["m"])) for _ in range(count)]
-            lm = configure_lm("openai", "m", [one.openai_url for one in there], announce=lambda _: None)
+            lm: Any = configure_lm("openai", "m", [one.openai_url for one in there], announce=lambda _: None)
         run = MicroAgent([], lm, demos=[], settings=Settings(llm_timeout=0.4)).ask("Hello?")
         assert run.status == "failed"
         errors.append({**(run.error or {}), "message": (run.error or {})["message"][:27]})
     assert errors[0] == errors[1]
     said: list[str] = []
-    lm = configure_lm("openai", "m", ["http://127.0.0.1:9/v1", "http://127.0.0.1:1/v1"], announce=said.append)
+    lm: Any = configure_lm("openai", "m", ["http://127.0.0.1:9/v1", "http://127.0.0.1:1/v1"], announce=said.append)
     assert [line.partition(",")[0] for line in said] == [f"{url} is left out" for url in lm.engine.base_urls]
     with pytest.raises(LMError, match="cannot reach http://127"):
         lm.engine.complete(REQUEST)
@@ -240,7 +241,7 @@ def test_one_call_finds_out_how_a_server_is_and_others_do_not_wait_for_it(server
     said: list[str] = []
     with held(listed()) as first:
         (second,) = servers(hello)
-        lm = configure_lm("openai", "m", [first.url, second.openai_url], announce=said.append, settings=PATIENT)
+        lm: Any = configure_lm("openai", "m", [first.url, second.openai_url], announce=said.append, settings=PATIENT)
         server, lm.engine.pool.pause_s = lm.engine.pool.servers[0], 0.01
         seat = Seat()
         seat.until = monotonic() + 60
