@@ -10,6 +10,7 @@ from typing import Any
 
 from micro_agent import MicroAgent, __version__
 from micro_agent.cancel import Cancel
+from micro_agent.cli.eval_servers import check_moved, conflict, given, whereabouts
 from micro_agent.cli.options import measured_model, rules_of, tools_of
 from micro_agent.coder import MAX_STEPS, coding_agent, settings_for
 from micro_agent.coding.coach import settings_of
@@ -50,7 +51,7 @@ class Asked:
     max_steps: int | None
     provider: str | None
     model: str | None
-    base_url: str | None
+    base_url: tuple[str, ...]
     mode: str
     faults: float | None = None
     demos: Path | None = None
@@ -76,6 +77,7 @@ class Plan:
     """How many those are."""
     ask: Ask
     damages_of: DamagesOf | None = None
+    lm: Any = None
 
 
 def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
@@ -95,7 +97,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     header = Header(
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, **_named(tasks), epochs=asked.epochs,
         seed=seed, **_part(tasks, asked), rubric=rubric_for(asked.tasks, asked.rubrics), settings={
-            "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
+            "provider": provider_of(lm), "model": lm.model, **whereabouts(lm),
             "mode": asked.mode, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
             "max_steps": (MAX_STEPS if codes else 6) if asked.max_steps is None else asked.max_steps,
             "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
@@ -171,7 +173,8 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
         for what, now in _digests(tools, found, header.settings.get("demos")).items():
             if header.settings["digests"][what] != now:
                 raise ConfigurationError(f"the {what} are not those that {path} was begun with: start another eval")
-        asker = _Asker(header, _same_model(header, found, asked.base_url), tools, found)
+        today = given(asked.base_url, header.settings["base_url"], said="base_url" in said)
+        asker = _Asker(header, _same_model(path, header, found, today), tools, found)
         return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors), left(file, retry_errors=retry_errors))
     except BaseException:
         file.close()
@@ -216,9 +219,9 @@ class _Asker:
         """The eval of a file, with faults if its header says so."""
         faults = file.header.settings.get("faults")
         if faults is None:
-            return Plan(file, todo, left, self._plain())
+            return Plan(file, todo, left, self._plain(), lm=self._lm)
         ask = FaultyAsk(self._lm_for, self._asked, faults["rate"], faults["seed"])
-        return Plan(file, todo, left, ask, ask.damages_of)
+        return Plan(file, todo, left, ask, ask.damages_of, self._lm)
 
     def _plain(self) -> Ask:
         of_agent = agent_ask(lambda seed: self._agent_of(self._lm_for(seed)))
@@ -263,7 +266,7 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         "demos": (None if asked.demos is None else str(asked.demos), old.get("demos")),
         "samples": (asked.samples, old.get("samples", 1)),
         "shard": (asked.shard and str(asked.shard), header.shard),
-        "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
+        "base_url": conflict(asked.base_url, old["base_url"]),
     }  # fmt: skip
     if old.get("faults") or len(arms_of(path)) == 1:
         pairs["faults"] = (asked.faults, (old.get("faults") or {}).get("rate"))
@@ -291,11 +294,11 @@ def _same_tasks(path: Path, header: Header, named: Path) -> Tasks:
     return [by_id[name] for name in header.tasks]
 
 
-def _same_model(header: Header, found: Settings, base_url: str | None) -> Any:
-    """The model of the header, with its sampling settings and no others. ``base_url`` is the address named today."""
+def _same_model(path: Path, header: Header, found: Settings, today: list[str]) -> Any:
+    """The model of the header, with its sampling settings and no others. ``today``: the addresses that are named."""
     old = header.settings
-    today = base_url if (base_url or "").rstrip("/") == old["base_url"] else None
     lm = recorded_lm(old["provider"], _model_name(header), old["base_url"], found, given=today)
+    check_moved(path, lm, old)
     return lm.copy(**{**dict.fromkeys(lm.kwargs), **old["sampling"]})
 
 

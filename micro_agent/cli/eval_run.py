@@ -23,6 +23,7 @@ from micro_agent.evaluation.runner import Ending, run_trials
 from micro_agent.evaluation.summary import summarize
 from micro_agent.evaluation.trial_traces import folder_of
 from micro_agent.evaluation.wording import fault_lines, summary_lines
+from micro_agent.models.servers import at_once
 from micro_agent.models.settings import Settings
 
 _CODES = {"unreached": 1, "limit_cost": 3, "cancelled": 130}
@@ -107,9 +108,11 @@ def _run(plans: list[Plan], bounds: Bounds, found: Settings, traces_dir: Path | 
         if len(plans) > 1:
             say("With faults:" if number else "Without faults:")
         store = store_of(found, traces_dir or folder_of(plan.file.path))
+        samples = plan.file.header.settings.get("samples", 1)
+        together = at_once(plan.lm, bounds.concurrency, samples=samples)
         with shown(Progress(plan.file, plan.left), sys.stderr) as on_result:
             ending = run_trials(
-                plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=bounds.concurrency,
+                plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=together,
                 limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result, damages_of=plan.damages_of,
                 spent_usd=spent,
             )  # fmt: skip

@@ -12,7 +12,7 @@ import typer
 from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
-    BaseUrl,
+    BaseUrls,
     Demos,
     Json,
     MaxSteps,
@@ -83,11 +83,11 @@ def optimize(
     ] = None,
     epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
-        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out trials run in parallel.", min=1)
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out trials in parallel, per server.", min=1)
     ] = 4,
     provider: Provider = None,
     model: Model = None,
-    base_url: BaseUrl = None,
+    base_url: BaseUrls = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
     demos: Demos = None,
@@ -125,6 +125,7 @@ def optimize(
     from micro_agent.evaluation.datasets.shipped import usual_tasks
     from micro_agent.models import configure_lm
     from micro_agent.models.identity import provider_of
+    from micro_agent.models.servers import at_once
     from micro_agent.optimize import Bench, Bounds, Teller
     from micro_agent.optimize import optimize as work
 
@@ -137,7 +138,8 @@ def optimize(
         and configure_lm(provider_of(lm), reflection_model, base_url, settings=found, fallback=False),
     )  # fmt: skip
     with _stopping() as cancel:
-        bounds = Bounds(concurrency=concurrency, limit_cost=limit_cost, cancel=cancel)
+        together = at_once(lm, concurrency, samples=found.samples)
+        bounds = Bounds(concurrency=together, limit_cost=limit_cost, cancel=cancel)
         outcome = work(
             job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force,
             allow_equal=allow_equal, resume=resume,
