@@ -1,7 +1,7 @@
 """A trial asked and scored, as bytes that are ready to be written: what a worker sends back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from micro_agent.cancel import Cancel
@@ -43,6 +43,10 @@ class Tried:
     record: bytes | None = None
     unreached: str | None = None
     result: Result | None = None
+
+    def without_result(self) -> "Tried":
+        """The same for another process."""
+        return replace(self, result=None)
 
 
 def tried(
