@@ -1,19 +1,23 @@
 """A worker of an eval, in a process of its own: it makes agents as the driver does, with the keys of where it runs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
-from micro_agent.cli.eval_plan import Asker, asker_of
+from micro_agent.cli.eval_plan import Asker, asker_of, settings_of_model
 from micro_agent.cli.messages import log_from, mask_the_rest
 from micro_agent.evaluation.result import Header
 from micro_agent.evaluation.workers.code import digests
+from micro_agent.evaluation.workers.feed import Executor
 from micro_agent.evaluation.workers.tried import Ask, DamagesOf
 from micro_agent.evaluation.workers.worker import Setup
 from micro_agent.files.masking import mask_of
 from micro_agent.models.settings import Settings, load_settings
+from micro_agent.optimize import Bench
+from micro_agent.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,22 @@ def setup_of(header: Header, found: Settings, base_url: str | None, traces: Path
         asking, given, header.rubric, digests(found.tools_modules), found.tools_modules, str(Path.cwd()),
         None if traces is None else str(traces),
     )  # fmt: skip
+
+
+def workers_for(
+    executor_of: Callable[[Setup], Executor], bench: Bench, tools: dict[str, Tool], base_url: str | None
+) -> Callable[[Header, Path, Path], Executor]:  # fmt: skip
+    """Makes those who ask an arm of an optimization: what they are told is what the workers of an eval are."""
+
+    def made(header: Header, demos: Path, traces: Path) -> Executor:
+        agents = {
+            **settings_of_model(bench.lm, bench.settings, tools, demos), "mode": bench.mode,
+            "max_steps": bench.limits.max_steps, "max_time": bench.limits.max_time,
+        }  # fmt: skip
+        told = header.model_copy(update={"settings": agents})
+        return executor_of(setup_of(told, bench.settings, base_url, traces))
+
+    return made
 
 
 def asking(given: Given) -> Asking:

@@ -1,7 +1,7 @@
 """`micro-agent optimize`: few-shot demos or instructions for the planner, kept only when they make it better."""
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -30,16 +30,13 @@ from micro_agent.cli.options import (
     settings,
     tools_of,
 )
-from micro_agent.cli.spread import By, ExecutorOption, PerWorker, RayAddress, Spread, Workers, spread_of
+from micro_agent.cli.spread import By, ExecutorOption, PerWorker, RayAddress, Workers, spread_of
 from micro_agent.cli.stopping import stopping
 
 if TYPE_CHECKING:
     from micro_agent.cancel import Cancel
-    from micro_agent.evaluation.result import Header
-    from micro_agent.evaluation.workers.feed import Executor
     from micro_agent.models.settings import Settings
-    from micro_agent.optimize import Bench, Outcome
-    from micro_agent.tools import Tool
+    from micro_agent.optimize import Outcome
 
 ENVIRONMENT = (
     "Exit codes: 0 saved, 1 failed or stopped, 2 usage or settings, 3 not saved, 130 interrupted. "
@@ -144,10 +141,12 @@ def optimize(
         reflection_lm=reflection_model
         and configure_lm(provider_of(lm), reflection_model, base_url, settings=found, fallback=False),
     )  # fmt: skip
+    from micro_agent.cli.eval_worker import workers_for
+
     with _stopping() as cancel:
         bounds = Bounds(
             concurrency=concurrency, limit_cost=limit_cost, cancel=cancel,
-            workers_for=spread and _workers(spread, bench, offered, base_url),
+            workers_for=spread and workers_for(spread.executor, bench, offered, base_url),
         )  # fmt: skip
         outcome = work(
             job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force,
@@ -155,24 +154,6 @@ def optimize(
         )  # fmt: skip
     _print(outcome, found, as_json=as_json)
     raise typer.Exit(0 if outcome.saved else _NOT_SAVED)
-
-
-def _workers(
-    spread: Spread, bench: "Bench", tools: "dict[str, Tool]", base_url: str | None
-) -> "Callable[[Header, Path, Path], Executor]":  # fmt: skip
-    """Makes the workers of an arm: what they are told is what those of an eval are."""
-    from micro_agent.cli.eval_plan import settings_of_model
-    from micro_agent.cli.eval_worker import setup_of
-
-    def workers_for(header: "Header", demos: Path, traces: Path) -> "Executor":
-        agents = {
-            **settings_of_model(bench.lm, bench.settings, tools, demos), "mode": bench.mode,
-            "max_steps": bench.limits.max_steps, "max_time": bench.limits.max_time,
-        }  # fmt: skip
-        told = header.model_copy(update={"settings": agents})
-        return spread.executor(setup_of(told, bench.settings, base_url, traces))
-
-    return workers_for
 
 
 def _print(outcome: "Outcome", found: "Settings", *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ def digests(modules: Sequence[str]) -> dict[str, str]:
     """
     return {
         "Python": ".".join(map(str, sys.version_info[:2])),
-        "micro-agent": f"{micro_agent.__version__} {_digest(sorted(_PACKAGE.rglob('*.py')), _PACKAGE)[:12]}",
+        "micro-agent": _own(),
         **{f"the tools {name}": _digest(*_files_of(name))[:12] for name in modules},
     }
 
@@ -30,6 +31,11 @@ def differences(expected: dict[str, str], modules: Sequence[str]) -> list[str]:
     """How this process differs from one with these digests, one line each."""
     here = digests(modules)
     return [f"{name} is {here[name]} there, {value} here" for name, value in expected.items() if here[name] != value]
+
+
+@cache
+def _own() -> str:
+    return f"{micro_agent.__version__} {_digest(sorted(_PACKAGE.rglob('*.py')), _PACKAGE)[:12]}"
 
 
 def _files_of(name: str) -> tuple[list[Path], Path]:
