@@ -21,16 +21,17 @@ class LocalCrew:
         self, setup: Setup, *, workers: int = 2, per_worker: int = 2, dies: Callable[[Trial], bool] | None = None
     ) -> None:
         self.sent = pickle.dumps(setup)
-        self.slots = workers * per_worker
+        self._slots = workers * per_worker
         self.dies = dies
         self.most = 0
-        self.cancelled = self.closed = False
+        self.cancelled = self.closed = self.up = False
+        """They are up when one has waited for them."""
         self._workers = [Worker(pickle.loads(self.sent)) for _ in range(workers)]
         self._back = Queue[tuple[Trial, Back]]()
         self._under_way = self._next = 0
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(self.slots)
+        self._pool = ThreadPoolExecutor(self._slots)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -39,6 +40,10 @@ class LocalCrew:
             worker.close()
         self.closed = True
 
+    @property
+    def free(self) -> int:
+        return self._slots - self._under_way if self.up else 0
+
     def send(self, trial: Trial) -> None:
         self._under_way += 1
         self.most = max(self.most, self._under_way)
@@ -46,6 +51,7 @@ class LocalCrew:
         self._pool.submit(self._ask, self._workers[self._next % len(self._workers)], trial)
 
     def receive(self, timeout_s: float) -> Iterator[tuple[Trial, Back]]:
+        self.up = True
         try:
             got = self._back.get(timeout=timeout_s)
         except Empty:

@@ -66,7 +66,7 @@ class Asking:
 
 def run(trial: Trial, status: Any, **more: Any) -> Run:
     answer = str(int(trial.task.id[1:]) + 1)
-    known = {"answer": answer, "model_answer": answer, "usage": Usage(lm_calls=1, cost_usd=0.25)}
+    known: dict[str, Any] = {"answer": answer, "model_answer": answer, "usage": Usage(lm_calls=1, cost_usd=0.25)}
     return Run(question=trial.task.question, status=status, **{**known, **more})
 
 
@@ -200,6 +200,7 @@ def test_runs_under_way_leave_no_result_after_a_cancel_and_one_that_hangs_is_lef
     assert run_with(CrewExecutor(crew), plan(), file, cancel=cancel) == Ending("cancelled")
     assert crew.cancelled
     ASKED.clear()
+    assert asked(LocalCrew(setup()), file, 9, cancel=cancel) == Ending("cancelled")
     later = Cancel()
 
     def hanging() -> Iterator[Trial]:

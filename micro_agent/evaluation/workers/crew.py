@@ -36,16 +36,20 @@ class Crew(AbstractContextManager["Crew"], Protocol):
     """Workers and the way to them: all that differs between means of transport. They start and end with the context."""
 
     @property
-    def slots(self) -> int:
-        """How many trials can be under way at once."""
+    def free(self) -> int:
+        """How many trials workers that are up can take now, beside those that they have."""
         ...
 
     def send(self, trial: Trial) -> None:
-        """Hand a trial to a worker that is free."""
+        """Hand a trial to a worker that is up and free."""
         ...
 
     def receive(self, timeout_s: float) -> Iterable[tuple[Trial, Back]]:
-        """What has come back, as soon as something has; nothing after ``timeout_s``."""
+        """What has come back, as soon as something has; nothing after ``timeout_s``.
+
+        Raises:
+            MicroAgentError: No worker can be had.
+        """
         ...
 
     def cancel(self) -> None:
@@ -65,10 +69,10 @@ class CrewExecutor:
             under_way = 0
             end: float | None = None
             while True:
-                while under_way < crew.slots and (trial := feed.next()) is not None:
+                while crew.free and (trial := feed.next()) is not None:
                     crew.send(trial)
                     under_way += 1
-                if not under_way:
+                if not under_way and (crew.free or (feed.cancel.is_set() and feed.next() is None)):
                     return True
                 if end is None and feed.cancel.is_set():
                     crew.cancel()

@@ -70,6 +70,9 @@ class Worker:
         self._store = None if setup.traces is None else TraceStore(setup.traces)
         self._cancel, self._lock = Cancel(), Lock()
 
+    def ready(self) -> None:
+        """Nothing: it can be asked this once it is up."""
+
     def ask(self, trial: Trial) -> Back:
         """Ask a trial. It raises nothing: an error that leaves a worker would be logged unmasked."""
         try:
