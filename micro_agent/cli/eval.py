@@ -59,6 +59,9 @@ def run(
     n: Annotated[int | None, option("--n", metavar="N", env="MICRO_AGENT_N", help="Draw so many tasks.", min=1)] = None,
     tag: Annotated[list[str] | None, option(metavar="T", env="MICRO_AGENT_TAG", help="Tasks with this tag.")] = None,
     seed: Annotated[int | None, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and model.")] = None,
+    shard: Annotated[
+        str | None, option(metavar="K/N", env="MICRO_AGENT_SHARD", help="Run this part of N; see eval merge.")
+    ] = None,
     epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
         int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel.", min=1)
@@ -114,6 +117,7 @@ def run(
     from micro_agent.cli import eval_plan, eval_run
     from micro_agent.errors import ConfigurationError
     from micro_agent.evaluation.datasets.shipped import coding_tasks, usual_tasks
+    from micro_agent.evaluation.shards import Shard
 
     if suite and tasks:
         raise ConfigurationError("--suite names our tasks, and --tasks a file of others: leave out one of them")
@@ -126,6 +130,7 @@ def run(
         tasks or (coding_tasks() if suite else usual_tasks()), n, tuple(tag or ()), seed, epochs, rubrics, timeout,
         max_steps if _given(context, "max_steps") else None, provider, model, base_url,
         mode_for(found, mode, use_tool_calls), faults, demos, samples,
+        Shard.parse(shard) if shard else None,
     )  # fmt: skip
     spread = spread_of(context, executor, ray_address, workers, per_worker, phoenix=phoenix)
     bounds = eval_run.Bounds(concurrency, limit_cost, threshold, spread)
@@ -184,6 +189,24 @@ def compare(
         print_json(comparison.model_dump(mode="json"))
     else:
         print_text("\n".join(comparison_lines(comparison)))
+
+
+@app.command()
+def merge(
+    out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write.")],
+    parts: Annotated[
+        list[Path], typer.Argument(metavar="PART", show_default=False, help="The result file of each shard.")
+    ],
+) -> None:
+    """Make one result file of those of all shards."""
+    from micro_agent.evaluation.merging import merge
+
+    settings()
+    for merged in merge(out, parts):
+        say(f"Merged: {merged.shards} shards, {merged.trials} trials")
+        if len(merged.servers) > 1:
+            say(f"{len(merged.servers)} servers were asked; --resume asks {merged.servers[0]}")
+        say(f"Results: {merged.path}")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ from micro_agent.evaluation.result import Header, Rubric
 from micro_agent.evaluation.results import ResultFile, place_of
 from micro_agent.evaluation.rubrics import rubric_for
 from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
+from micro_agent.evaluation.shards import Shard
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.trials import Trial, remaining, trials
 from micro_agent.models.identity import provider_of, traits_of
@@ -54,6 +56,7 @@ class Asked:
     faults: float | None = None
     demos: Path | None = None
     samples: int | None = None
+    shard: Shard | None = None
 
     def __post_init__(self) -> None:
         if self.faults is not None and not 0 < self.faults <= 1:
@@ -91,7 +94,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     codes = any(task.repository is not None for task in tasks)
     header = Header(
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
-        seed=seed, rubric=rubric_for(asked.tasks, asked.rubrics), settings={
+        seed=seed, **_part(tasks, asked), rubric=rubric_for(asked.tasks, asked.rubrics), settings={
             **settings_of_model(lm, found, tools, asked.demos), "mode": asked.mode, "max_time": asked.timeout,
             "max_steps": (MAX_STEPS if codes else 6) if asked.max_steps is None else asked.max_steps,
             "seeded": seeded, "tags": list(asked.tags),
@@ -187,9 +190,20 @@ def asker_of(header: Header, found: Settings, base_url: str | None, others: str)
     return Asker(header, _same_model(header, found, base_url), tools, found, base_url)
 
 
+def _part(tasks: Iterable[Task], asked: Asked) -> dict[str, Any]:
+    """What the header of a shard has beside that of the whole eval."""
+    if asked.shard is None:
+        return {}
+    keys = ((task.id, epoch) for task in tasks for epoch in range(asked.epochs))
+    return {"shard": str(asked.shard), "trials": sum(map(asked.shard.holds, keys))}
+
+
 def _todo(tasks: list[Task], file: ResultFile, *, retry_errors: bool = False) -> list[Trial]:
     header = file.header
     every = trials(tasks, header.epochs, header.seed, seeded=header.settings["seeded"])
+    if header.shard is not None:
+        shard = Shard.parse(header.shard)
+        every = (trial for trial in every if shard.holds(trial.key))
     return remaining(every, file, retry_errors=retry_errors)
 
 
@@ -271,6 +285,7 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         "use_tool_calls": (asked.mode, old["mode"]),
         "demos": (None if asked.demos is None else str(asked.demos), old.get("demos")),
         "samples": (asked.samples, old.get("samples", 1)),
+        "shard": (asked.shard and str(asked.shard), header.shard),
         "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
     }  # fmt: skip
     if old.get("faults") or len(arms_of(path)) == 1:

@@ -11,7 +11,7 @@ from micro_agent.cancel import Cancel
 from micro_agent.evaluation.compare import compare
 from micro_agent.evaluation.figures import FaultFigures
 from micro_agent.evaluation.result import Damage, Header, Result
-from micro_agent.evaluation.result_lines import entries, header_of
+from micro_agent.evaluation.result_lines import header_of, whole_lines
 from micro_agent.evaluation.results import Key, read_results
 from micro_agent.evaluation.summary import Shares
 from micro_agent.evaluation.trials import Trial
@@ -36,7 +36,7 @@ def _has_faults(path: Path) -> bool:
     if not path.exists():
         return False
     with open(path, "rb") as file:
-        return "faults" in header_of(entries(file, path), path).settings
+        return "faults" in header_of(whole_lines(file, path), path).settings
 
 
 class FaultyAsk:

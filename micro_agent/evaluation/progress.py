@@ -22,7 +22,7 @@ class Progress:
 
     def __init__(self, file: ResultFile, todo: int, *, clock: Callable[[], float] = monotonic) -> None:
         self.file, self.todo, self.asked = file, todo, 0
-        self._total = len(file.header.tasks) * file.header.epochs
+        self._total = file.header.planned
         self._clock, self._began = clock, clock()
 
     def __call__(self, _: object) -> None:

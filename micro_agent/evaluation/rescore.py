@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import Dataset
 from micro_agent.evaluation.result import Header, Result, Rubric
-from micro_agent.evaluation.result_lines import Entry, Key, Place, header_of
+from micro_agent.evaluation.result_lines import Entry, Key, Place, header_in
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.task import Task
@@ -71,7 +71,7 @@ def rescore(source: Path, target: Path, rubric: Rubric | None = None, tasks: Dat
     try:
         with open(open_file(source), "rb") as file:
             lines = _lines(file, report)
-            header = header_of(lines, source)
+            header = header_in(lines, source)
             header = header.model_copy(update=_update(rubric, tasks))
             _write(target, header, _scored(_results(lines, report), header.rubric, tasks, report))
     except OSError as error:

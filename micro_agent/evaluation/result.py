@@ -42,15 +42,29 @@ class Header(_Data):
     """The file that the tasks came from, as it was named."""
     dataset_sha256: str
     tasks: list[str]
-    """The ids of the tasks that were drawn, in the order of asking."""
+    """The ids of the tasks that were drawn, in the order of asking; none where `drawn` counts them."""
+    drawn: int | None = None
+    """How many tasks were drawn, where they are too many to list."""
     epochs: int = 1
     trials: int | None = None
-    """How many there are to be, where that is not every task in each epoch: recorded runs come as they are."""
+    """How many there are to be, where that is not every task in each epoch: in a shard, and of recorded runs."""
+    shard: str | None = None
+    """``3/8`` in the file of the third of eight shards; its ``tasks`` are those of the whole eval."""
     seed: int = 0
     """What the tasks were drawn with; epoch k of ``epochs`` > 1 asks the model with seed + k."""
     rubric: Rubric = Field(default_factory=Rubric)
     settings: dict[str, Any] = Field(default_factory=dict)
     """Provider, model, base URL, mode, limits, sampling settings and digests that the runs were asked for with."""
+
+    @property
+    def size(self) -> int:
+        """How many tasks were drawn."""
+        return len(self.tasks) if self.drawn is None else self.drawn
+
+    @property
+    def planned(self) -> int:
+        """How many trials there are to be."""
+        return self.size * self.epochs if self.trials is None else self.trials
 
 
 class Check(_Data):

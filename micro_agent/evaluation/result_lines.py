@@ -4,9 +4,9 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, Literal, NamedTuple, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, StrictInt, StrictStr, ValidationError
 
 from micro_agent.errors import StorageError
 from micro_agent.evaluation.result import SCHEMA_VERSION, Header, Result
@@ -25,6 +25,13 @@ class Place(NamedTuple):
     offset: int
 
 
+class Line(NamedTuple):
+    """A line that is whole and not blank, as it stands in the file."""
+
+    place: Place
+    raw: bytes
+
+
 class Entry(NamedTuple):
     """A line that is whole and holds an object."""
 
@@ -32,28 +39,36 @@ class Entry(NamedTuple):
     data: dict[str, Any]
 
 
-def entries(file: IO[bytes], path: Path) -> Iterator[Entry]:
-    """The lines that are whole and hold an object. Raises `OSError`."""
+class _Task(BaseModel):
+    id: StrictStr
+
+
+class _Keyed(BaseModel):
+    """As much of a result as its key takes."""
+
+    kind: Literal["result"]
+    task: _Task
+    epoch: StrictInt = 0
+
+
+def whole_lines(file: IO[bytes], path: Path) -> Iterator[Line]:
+    """The lines that are whole and not blank. Raises `OSError`."""
     end = 0
     for number, raw in enumerate(file, 1):
         place, end = Place(number, end), end + len(raw)
         if not raw.endswith(b"\n"):
             _warn(path, place, "cut off while it was written")
         elif raw.strip():
-            try:
-                yield Entry(place, parse(raw))
-            except ValueError as error:
-                _warn(path, place, f"not readable: {error}")
+            yield Line(place, raw)
 
 
-def entry_at(file: IO[bytes], place: Place) -> Entry:
-    """The line at a place. Raises `OSError`, or `ValueError` when it holds no object (any more)."""
-    file.seek(place.offset)
-    return Entry(place, parse(file.readline()))
+def header_of(lines: Iterator[Line], path: Path) -> Header:
+    """The first line that holds an object; what stands after it is left in ``lines``. Raises as `header_in`."""
+    return header_in((entry for line in lines if (entry := _entry(line, path)) is not None), path)
 
 
-def header_of(read: Iterator[Entry], path: Path) -> Header:
-    """The first line.
+def header_in(read: Iterator[Entry], path: Path) -> Header:
+    """The first entry.
 
     Raises:
         StorageError: There is none, it is not a header, or it is of a newer version.
@@ -74,8 +89,17 @@ def header_of(read: Iterator[Entry], path: Path) -> Header:
         raise StorageError(f"the header of {path} is damaged: {_fault(error)}") from error
 
 
-def key_of(entry: Entry, path: Path) -> Key | None:
+def key_of(line: Line, path: Path) -> Key | None:
     """The key of a result, without a look at the rest of it; ``None`` if it has none."""
+    try:
+        quick = _Keyed.model_validate_json(line.raw)
+    except ValidationError:
+        entry = _entry(line, path)
+        return None if entry is None else _key_of(entry, path)
+    return quick.task.id, quick.epoch
+
+
+def _key_of(entry: Entry, path: Path) -> Key | None:
     task, epoch = entry.data.get("task"), entry.data.get("epoch", 0)
     name = cast("dict[str, Any]", task).get("id") if isinstance(task, dict) else None
     if entry.data.get("kind") == "result" and isinstance(name, str) and isinstance(epoch, int):
@@ -84,12 +108,26 @@ def key_of(entry: Entry, path: Path) -> Key | None:
     return None
 
 
-def result_of(entry: Entry, path: Path) -> Result | None:
+def result_of(line: Line, path: Path) -> Result | None:
     """The result, ``None`` if the line holds something else."""
+    try:
+        return Result.model_validate_json(line.raw)  # half the time, and it takes less than JSON may be
+    except ValidationError:
+        entry = _entry(line, path)
+    if entry is None:
+        return None
     try:
         return Result.model_validate(entry.data)
     except ValidationError as error:
         _warn(path, entry.place, f"not a result: {_fault(error)}")
+        return None
+
+
+def _entry(line: Line, path: Path) -> Entry | None:
+    try:
+        return Entry(line.place, parse(line.raw))
+    except ValueError as error:
+        _warn(path, line.place, f"not readable: {error}")
         return None
 
 

@@ -5,26 +5,28 @@ key (task and epoch) the later one counts.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 from micro_agent.errors import ConfigurationError, RunBusy, StorageError
+from micro_agent.evaluation.on_disk import KnownLines, KnownTrials
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.result_lines import (
     Key,
+    Line,
     Place,
-    entries,
-    entry_at,
     header_of,
     key_of,
     remove_torn_line,
     result_of,
+    whole_lines,
 )
-from micro_agent.files.jsonl import append, open_file, private_folder, storage_error, sync_folder
+from micro_agent.files.jsonl import append, open_file, parse, private_folder, storage_error, sync_folder
 from micro_agent.files.masking import mask_of
 from micro_agent.storage.locks import hold
 
@@ -55,18 +57,19 @@ class ResultFile:
 
     path: Path
     header: Header
-    done: set[Key]
-    """The keys that have a result."""
-    errors: set[Key]
+    done: Set[Key]
+    """The keys that have a result. These sets grow with the file, and are on the disk where they are large."""
+    errors: Set[Key]
     """Those of them whose run failed."""
-    solved: set[Key]
+    solved: Set[Key]
     """Those of them that are a success."""
     cost_usd: float | None
     """US dollars of all lines together, also of those that a later line has replaced; unknown once one's is."""
 
     def __init__(self, path: Path, descriptor: int, header: Header) -> None:
         self.path, self.header = path, header
-        self.done, self.errors, self.solved, self.cost_usd = set(), set(), set(), 0.0
+        self._known, self.cost_usd = KnownTrials(), 0.0
+        self.done, self.errors, self.solved = self._known.done, self._known.errors, self._known.solved
         self._descriptor = descriptor
         self._end: int | None = None
         self._lock = Lock()
@@ -118,10 +121,10 @@ class ResultFile:
             _hold(descriptor, path)
             remove_torn_line(descriptor, path)
             with open(descriptor, "rb", closefd=False) as source:
-                read = entries(source, path)
-                file = cls(path, descriptor, header_of(read, path))
-                for entry in read:
-                    if (result := result_of(entry, path)) is not None:
+                lines = whole_lines(source, path)
+                file = cls(path, descriptor, header_of(lines, path))
+                for line in lines:
+                    if (result := result_of(line, path)) is not None:
                         file._count(counted(result))
         except BaseException:
             os.close(descriptor)
@@ -159,34 +162,30 @@ class ResultFile:
                 self._count(counted)
 
     def _count(self, counted: Counted) -> None:
-        key, cost = counted.key, counted.cost_usd
-        self.done.add(key)
-        for keys, belongs in ((self.errors, counted.failed), (self.solved, counted.success)):
-            keys.add(key) if belongs else keys.discard(key)
+        cost = counted.cost_usd
+        self._known.add(counted.key, failed=counted.failed, success=counted.success)
         self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
 
 
 def read_results(path: str | PathLike[str]) -> tuple[Header, Iterator[Result]]:
     """The header of a result file and its results, each key once, in the order of the keys' first lines.
 
-    Results are read as they are asked for: what is kept of each is its place. A damaged line is a warning in the log,
-    with its number, and does not count. A file can be read while it is written.
+    Results are read as they are asked for, from a file of any size. A damaged line is a warning in the log, with its
+    number, and does not count. A file can be read while it is written.
 
     Raises:
         StorageError: It cannot be read, has no header, or is of a newer version.
     """
-    source = Path(path)
-    places: dict[Key, list[Place]] = {}
+    source, known = Path(path), KnownLines()
     try:
         with open(open_file(source), "rb") as file:
-            read = entries(file, source)
-            header = header_of(read, source)
-            for entry in read:
-                if (key := key_of(entry, source)) is not None:
-                    places.setdefault(key, []).append(entry.place)
+            lines = whole_lines(file, source)
+            header = header_of(lines, source)
+            for line in lines:
+                known.add(line.place, key_of(line, source))
     except OSError as error:
         raise storage_error("read the result file", source, error) from error
-    return header, _latest(source, places)
+    return header, _latest(source, known)
 
 
 def place_of(header: Header) -> Path:
@@ -206,17 +205,39 @@ def publish(temporary: Path, target: Path) -> None:
         raise storage_error("write the result file", target, error) from error
 
 
-def _latest(path: Path, places: dict[Key, list[Place]]) -> Iterator[Result]:
+def _latest(path: Path, known: KnownLines) -> Iterator[Result]:
     """Of each key the last line that is a result."""
     try:
-        with open(open_file(path), "rb") as file:
-            for lines in places.values():
-                for place in reversed(lines):
-                    if (result := result_of(entry_at(file, place), path)) is not None:
-                        yield result
-                        break
+        with open(open_file(path), "rb") as file, open(open_file(path), "rb") as again:
+            for line in _firsts(file, known):
+                later = (Line(place, _read_at(again, place)) for place in known.later(line.place.number))
+                found = (_result(one, path) for one in chain(later, [line]))
+                result = next((one for one in found if one is not None), None)
+                if result is not None:
+                    yield result
     except (OSError, ValueError) as error:
         raise StorageError(f"the result file {path} changed while it was read: read it again ({error})") from error
+
+
+def _firsts(file: IO[bytes], known: KnownLines) -> Iterator[Line]:
+    """The first line of each key. Raises `OSError`."""
+    for number in range(1, known.last + 1):
+        raw = file.readline()
+        if number >= known.begin and known.is_first(number):
+            yield Line(Place(number, 0), raw)
+
+
+def _read_at(file: IO[bytes], place: Place) -> bytes:
+    file.seek(place.offset)
+    return file.readline()
+
+
+def _result(line: Line, path: Path) -> Result | None:
+    """Raises `ValueError` where there is no object any more."""
+    result = result_of(line, path)
+    if result is None:
+        parse(line.raw)
+    return result
 
 
 def _hold(descriptor: int, path: Path) -> None:

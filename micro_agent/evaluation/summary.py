@@ -147,7 +147,7 @@ class Tally:
             n=n,
             tasks=len(self.successes.per_task),
             epochs=epochs,
-            missing=self._planned() - n,
+            missing=self.header.planned - n,
             errors=self._errors,
             score_mean=fsum(self._scores) / n if n else None,
             by_tag={tag: shares.rate() for tag, shares in sorted(self._by_tag.items())},
@@ -158,10 +158,6 @@ class Tally:
             pass_hat_k=self._over_tasks(pass_hat_k),
             providers=_most_first(self._providers),
         )
-
-    def _planned(self) -> int:
-        header = self.header
-        return len(header.tasks) * header.epochs if header.trials is None else header.trials
 
     def _over_tasks(self, chance: Callable[[int, int, int], float]) -> dict[int, float | None]:
         """For each k the mean over the tasks that have as many trials; ``None`` where none has."""

@@ -1,0 +1,22 @@
+"""What is known of a file is kept on the disk, and looks like a set."""
+
+import pytest
+
+from micro_agent.errors import StorageError
+from micro_agent.evaluation.on_disk import KnownTrials, Scratch
+
+
+def test_trials_are_sets_of_whatever_keys_a_file_has():
+    known = KnownTrials()
+    keys = [("t1", 0), ("a:b", 3), ("\ud800", -1), ("", 10**30)]
+    for key in keys:
+        known.add(key, failed=key[1] == 3, success=False)
+    assert (known.done, len(known.errors), known.solved) == (set(keys), 1, set())
+    assert repr(known.errors) == "{('a:b', 3)}"
+    assert known.done - known.errors == set(keys) - {("a:b", 3)}
+    assert ("t1" in known.done, ("t1", 1) in known.done, ("t1", 0) in known.done) == (False, False, True)
+
+
+def test_what_cannot_be_noted_says_where_to_make_room():
+    with pytest.raises(StorageError, match=r"cannot note .*no such table: none; free some space .*TMPDIR"):
+        Scratch().run("INSERT INTO none VALUES (1)")
