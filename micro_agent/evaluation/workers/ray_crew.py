@@ -134,7 +134,9 @@ class RayCrew:  # pragma: no cover (needs Ray: tests/torture/test_ray.py)
         index = self._pings.pop(ping)
         try:
             self._ray.get(ping)
-        except self._ray.exceptions.RayError:
+        except self._ray.exceptions.RayError as error:
+            if getattr(error, "actor_init_failed", False):  # the package cannot be imported there, say: for good
+                raise ConfigurationError(f"a worker cannot be started: {_last_line(error)}") from error
             sleep(LOOK_AGAIN_S)
             self._pings[self._actors[index].ready.remote()] = index
             self._check_that_some_are_up()
