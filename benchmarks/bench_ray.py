@@ -120,17 +120,18 @@ def hold(count: int) -> None:
     print(int(peak.split()[1]) / 1024)
 
 
-def main() -> None:
-    """Print all of it."""
+def memory() -> None:
+    """Print what a driver holds."""
     held = [
         float(subprocess.run([sys.executable, "-m", "benchmarks.bench_ray", str(count)], stdout=subprocess.PIPE,
                              check=True).stdout)
         for count in (FEW, MANY)
     ]  # fmt: skip
     print(f"peak of a driver: {FEW} results {held[0]:.0f} MB, {MANY} {held[1]:.0f} MB, ratio {held[1] / held[0]:.2f}")
-    if find_spec("ray") is None:
-        print("Ray is not installed here: the rest is left out")
-        return
+
+
+def on_cluster() -> None:
+    """Print what two workers gain, and what they cost the driver."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
     from ray.cluster_utils import Cluster
@@ -148,6 +149,15 @@ def main() -> None:
         cpu = on_ray(cluster.address, "", 2, INSTANT, places[2])[1]
         print(f"the driver's CPU: {cpu * 1000:.2f} ms a trial, traces and results written")
         cluster.shutdown()
+
+
+def main() -> None:
+    """Print all of it."""
+    memory()
+    if find_spec("ray") is None:
+        print("Ray is not installed here: the rest is left out")
+    else:
+        on_cluster()
 
 
 if __name__ == "__main__":
