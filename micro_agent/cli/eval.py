@@ -142,7 +142,7 @@ def run(
         if out is not None:
             raise ConfigurationError("--resume continues its own file: leave out --out")
         plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
-    if spread is None:
+    if spread is None:  # pragma: no branch (needs Ray)
         context.with_resource(seen(phoenix))
     eval_run.report(plans, bounds, found, traces_dir, as_json=as_json)
 

@@ -91,12 +91,14 @@ def asking(given: Given) -> Asking:
     log_from(given.settings.micro_agent_log)
     found = _with_secrets(given.settings, load_settings(env_file=".env"))
     header, folder = Header.model_validate_json(given.header), TemporaryDirectory(prefix="micro-agent-worker-")
-    if given.demos is not None:
-        demos = Path(folder.name, "demos.json")
-        demos.write_bytes(given.demos)
-        header.settings["demos"] = str(demos)
+    header.settings["demos"] = given.demos and _written(given.demos, Path(folder.name, "demos.json"))
     asker = asker_of(header, found, given.base_url, "those of the driver: put the same files on each machine")
     return Asking(*asker.asking(header), asker, folder)
+
+
+def _written(content: bytes, path: Path) -> str:
+    path.write_bytes(content)
+    return str(path)
 
 
 def _without_secrets(found: Settings) -> Settings:

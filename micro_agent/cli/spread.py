@@ -41,7 +41,7 @@ class Spread:
     workers: int | None
     per_worker: int
 
-    def executor(self, setup: "Setup") -> "Executor":
+    def executor(self, setup: "Setup") -> "Executor":  # pragma: no cover (needs Ray: tests/torture/test_ray.py)
         """That which asks with them."""
         from micro_agent.evaluation.workers.crew import CrewExecutor
         from micro_agent.evaluation.workers.ray_crew import RayCrew
@@ -75,7 +75,7 @@ def spread_of(
         told = "start this on a machine of the cluster with --ray-address auto, or name the address of its GCS"
         raise ConfigurationError(f"--ray-address {address} is one of Ray Client, which is not used: {told}")
     require_ray()
-    return Spread(address, workers, per_worker or PER_WORKER)
+    return Spread(address, workers, per_worker or PER_WORKER)  # pragma: no cover (needs Ray)
 
 
 def _said(context: typer.Context, name: str) -> bool:

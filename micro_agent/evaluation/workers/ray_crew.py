@@ -32,7 +32,7 @@ _PATIENCE_S = 300.0
 
 def require_ray() -> None:
     """Raises `ConfigurationError` where Ray is not installed."""
-    if find_spec("ray") is None:
+    if find_spec("ray") is None:  # pragma: no branch (needs Ray)
         told = "install the extra, with pip install '.[ray]' in a checkout of micro-agent"
         raise ConfigurationError(f"Ray is not installed, which --executor ray needs: {told}")
 
