@@ -158,11 +158,11 @@ def test_what_is_killed_at_random_is_asked_again_and_everything_is_recorded_once
     random, out = Random(seed), grid.folder / "killed.jsonl"
     kinds = ["worker", "worker", "node", "driver"] if KILLS > 5 else ["worker", "node", "worker"]
     kills = [random.choice(kinds) for _ in range(KILLS)] if KILLS > 5 else [*kinds, "driver", "worker"]
-    count = 8 + KILLS * 6
+    count = 10 + KILLS * 3
     grid.tasks(count)
     driver = grid.on_ray(*named(server, out.name))
     for what in kills:
-        wanted = min(lines_in(out) + random.randint(2, 8), count * EPOCHS - 4)
+        wanted = min(lines_in(out) + random.randint(1, 5), count * EPOCHS - 4)
         end = monotonic() + PATIENCE_S
         while lines_in(out) < wanted:
             if driver.poll() is not None or monotonic() > end:
@@ -171,6 +171,8 @@ def test_what_is_killed_at_random_is_asked_again_and_everything_is_recorded_once
             sleep(0.02)
         kill(grid, what, driver)
         tally.count(f"ray: {what}", resumed=1)
+        with (grid.folder / "kills").open("a") as kept:
+            kept.write(f"{what} at {lines_in(out)}\n")
         if what == "driver":
             driver = grid.on_ray("--resume", out.name)
     code, said = ended(driver)
