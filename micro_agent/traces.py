@@ -34,7 +34,7 @@ from micro_agent.storage.folding import Folded, read_journal
 from micro_agent.storage.journal import Journal
 from micro_agent.storage.listing import MISSING, newest_first
 from micro_agent.storage.locks import is_held
-from micro_agent.storage.records import Record, append_record, ends_with, read_records, sync_record
+from micro_agent.storage.records import Record, append_encoded, append_record, ends_with, read_records, sync_record
 
 __all__ = ["OpenRun", "Record", "TraceStore", "read_records"]
 
@@ -98,6 +98,12 @@ class TraceStore:
         """Append the run as it is now to its trace; returns the trace's path."""
         path = self.path(run.id)
         append_record(path, run, mask=self.mask())
+        return path
+
+    def append_record(self, run_id: str, record: bytes) -> Path:
+        """Append a record of a run that is encoded already (see `masked`) to its trace; returns the trace's path."""
+        path = self.path(run_id)
+        append_encoded(path, record)
         return path
 
     def load(self, run_id: str, index: int = -1, *, earlier: bool = True) -> Run:

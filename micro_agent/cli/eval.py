@@ -26,6 +26,7 @@ from micro_agent.cli.options import (
     settings,
 )
 from micro_agent.cli.spans import Phoenix, seen
+from micro_agent.cli.spread import By, ExecutorOption, PerWorker, RayAddress, Workers, spread_of
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Summary
@@ -65,6 +66,10 @@ def run(
     concurrency: Annotated[
         int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel, per server.", min=1)
     ] = 4,
+    executor: ExecutorOption = By.threads,
+    ray_address: RayAddress = None,
+    workers: Workers = None,
+    per_worker: PerWorker = None,
     rubrics: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_RUBRICS", help="[rubrics.yaml beside the tasks]")
     ] = None,
@@ -127,7 +132,8 @@ def run(
         mode_for(found, mode, use_tool_calls), faults, demos, samples,
         Shard.parse(shard) if shard else None,
     )  # fmt: skip
-    bounds = eval_run.Bounds(concurrency, limit_cost, threshold)
+    spread = spread_of(context, executor, ray_address, workers, per_worker, phoenix=phoenix)
+    bounds = eval_run.Bounds(concurrency, limit_cost, threshold, spread)
     if resume is None:
         if retry_errors:
             raise ConfigurationError("--retry-errors goes with --resume FILE: it asks again what failed there")
@@ -136,7 +142,8 @@ def run(
         if out is not None:
             raise ConfigurationError("--resume continues its own file: leave out --out")
         plans = eval_plan.all_taken_up(resume, asked, found, _said(context), retry_errors=retry_errors)
-    context.with_resource(seen(phoenix))
+    if spread is None:  # pragma: no branch (needs Ray)
+        context.with_resource(seen(phoenix))
     eval_run.report(plans, bounds, found, traces_dir, as_json=as_json)
 
 

@@ -2,7 +2,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -78,6 +78,8 @@ class Plan:
     ask: Ask
     damages_of: DamagesOf | None = None
     lm: Any = None
+    base_url: tuple[str, ...] = ()
+    """The addresses that are named today."""
 
 
 def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
@@ -97,20 +99,13 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     header = Header(
         dataset=str(asked.tasks), dataset_sha256=dataset.sha256, **_named(tasks), epochs=asked.epochs,
         seed=seed, **_part(tasks, asked), rubric=rubric_for(asked.tasks, asked.rubrics), settings={
-            "provider": provider_of(lm), "model": lm.model, **whereabouts(lm),
-            "mode": asked.mode, "max_time": asked.timeout, "sampling": dict(lm.kwargs),
+            **settings_of_model(lm, found, tools, asked.demos), "mode": asked.mode, "max_time": asked.timeout,
             "max_steps": (MAX_STEPS if codes else 6) if asked.max_steps is None else asked.max_steps,
-            "seeded": seeded, "tags": list(asked.tags), "num_ctx": getattr(lm.engine, "num_ctx", None),
-            "llm_timeout": found.llm_timeout, "version": __version__,
-            "demos": None if asked.demos is None else str(asked.demos), "digests": _digests(tools, found, asked.demos),
-            **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
-            **({} if found.ollama_think is None else {"think": found.ollama_think}),
-            "finish": found.micro_agent_finish, "samples": found.samples, "resamples": found.resamples,
+            "seeded": seeded, "tags": list(asked.tags),
             **({"coach": replace(settings_for(lm, found), exemplars=0).record()} if codes else {}),
-            **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
         },
     )  # fmt: skip
-    asker = _Asker(header, lm, tools, found)
+    asker = Asker(header, lm, tools, found, asked.base_url)
     headers = [header]
     if asked.faults is not None:
         faults = {"faults": {"rate": asked.faults, "seed": seed}}
@@ -123,7 +118,21 @@ def _named(tasks: Tasks) -> dict[str, Any]:
     return {"tasks": [], "drawn": len(tasks)} if len(tasks) > LISTED else {"tasks": list(ids_of(tasks))}
 
 
-def _created(path: Path, headers: list[Header], tasks: Tasks, asker: "_Asker") -> list[Plan]:
+def settings_of_model(lm: Any, found: Settings, tools: dict[str, Tool], demos: Path | None) -> dict[str, Any]:
+    """What a header says of the model, of how it is asked, and of the tools and demos: `asker_of` makes it again."""
+    return {
+        "provider": provider_of(lm), "model": lm.model, **whereabouts(lm),
+        "sampling": dict(lm.kwargs), "num_ctx": getattr(lm.engine, "num_ctx", None), "llm_timeout": found.llm_timeout,
+        "version": __version__, "demos": None if demos is None else str(demos),
+        "digests": _digests(tools, found, demos),
+        **({"fallback_from": lm.fallback_from} if lm.fallback_from else {}),
+        **({} if found.ollama_think is None else {"think": found.ollama_think}),
+        "finish": found.micro_agent_finish, "samples": found.samples, "resamples": found.resamples,
+        **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
+    }  # fmt: skip
+
+
+def _created(path: Path, headers: list[Header], tasks: Tasks, asker: "Asker") -> list[Plan]:
     if len(headers) > 1 and os.path.lexists(twin_of(path)):
         raise ConfigurationError(f"{twin_of(path)} is there already: resume it, or choose another name")
     files = [ResultFile.create(place, header) for place, header in zip((path, twin_of(path)), headers, strict=False)]
@@ -158,27 +167,38 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
             raise ConfigurationError(f"{path} was not made by `micro-agent eval run`: it cannot go on with it")
         _refuse_conflicts(path, header, asked, said)
         tasks = _same_tasks(path, header, asked.tasks if "tasks" in said else Path(header.dataset))
-        found = found.model_copy(
-            update={
-                "llm_timeout": header.settings["llm_timeout"],
-                "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
-                "ollama_think": header.settings.get("think"),
-                "micro_agent_finish": header.settings.get("finish", "text"),  # nobody was asked before it was there
-                "samples": header.settings.get("samples", 1),
-                "resamples": header.settings.get("resamples", 0),
-                "micro_agent_no_required_tools": header.settings.get("no_required_tools", False),
-            }
-        )
-        tools = tools_of(found)
-        for what, now in _digests(tools, found, header.settings.get("demos")).items():
-            if header.settings["digests"][what] != now:
-                raise ConfigurationError(f"the {what} are not those that {path} was begun with: start another eval")
         today = given(asked.base_url, header.settings["base_url"], said="base_url" in said)
-        asker = _Asker(header, _same_model(path, header, found, today), tools, found)
+        begun = f"those that {path} was begun with: start another eval"
+        asker = asker_of(header, found, today, whose=str(path), others=begun)
         return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors), left(file, retry_errors=retry_errors))
     except BaseException:
         file.close()
         raise
+
+
+def asker_of(header: Header, found: Settings, today: Sequence[str], *, whose: str, others: str) -> "Asker":
+    """Who asks as a header says. ``today``: the addresses that are named; ``whose`` header it is.
+
+    Raises:
+        ConfigurationError: The tools or the demos are not those of the header, which ``others`` goes on to say; or the
+            model cannot be used.
+    """
+    found = found.model_copy(
+        update={
+            "llm_timeout": header.settings["llm_timeout"],
+            "ollama_num_ctx": header.settings["num_ctx"] or found.ollama_num_ctx,
+            "ollama_think": header.settings.get("think"),
+            "micro_agent_finish": header.settings.get("finish", "text"),  # nobody was asked before it was there
+            "samples": header.settings.get("samples", 1),
+            "resamples": header.settings.get("resamples", 0),
+            "micro_agent_no_required_tools": header.settings.get("no_required_tools", False),
+        }
+    )
+    tools = tools_of(found)
+    for what, now in _digests(tools, found, header.settings.get("demos")).items():
+        if header.settings["digests"][what] != now:
+            raise ConfigurationError(f"the {what} are not {others}")
+    return Asker(header, _same_model(whose, header, found, today), tools, found, today)
 
 
 def _part(tasks: Tasks, asked: Asked) -> dict[str, Any]:
@@ -203,11 +223,14 @@ def _digests(tools: dict[str, Tool], found: Settings, demos: str | Path | None) 
     return {"tools": digest(tools), "demos": sha256(compiled.encode()).hexdigest()}
 
 
-class _Asker:
+class Asker:
     """Makes agents as a header says, and of them who asks. Tasks that have a repository get the coding agent."""
 
-    def __init__(self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings) -> None:
+    def __init__(
+        self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings, today: Sequence[str]
+    ) -> None:  # fmt: skip
         self._lm, self._tools, self._found, self._mode = lm, list(tools.values()), found, header.settings["mode"]
+        self._today = tuple(today)
         self._demos: str | None = header.settings.get("demos")
         self._limits = Limits(max_steps=header.settings["max_steps"], max_time=header.settings["max_time"])
         self._helps = settings_of(header.settings["coach"]) if "coach" in header.settings else None
@@ -217,11 +240,19 @@ class _Asker:
 
     def plan(self, file: ResultFile, todo: Iterable[Trial], left: int) -> Plan:
         """The eval of a file, with faults if its header says so."""
-        faults = file.header.settings.get("faults")
+        return Plan(file, todo, left, *self.asking(file.header), self._lm, self._today)
+
+    def asking(self, header: Header) -> tuple[Ask, DamagesOf | None]:
+        """Who asks, with faults if this header says so."""
+        faults = header.settings.get("faults")
         if faults is None:
-            return Plan(file, todo, left, self._plain(), lm=self._lm)
+            return self._plain(), None
         ask = FaultyAsk(self._lm_for, self._asked, faults["rate"], faults["seed"])
-        return Plan(file, todo, left, ask, ask.damages_of, self._lm)
+        return ask, ask.damages_of
+
+    def close(self) -> None:
+        """Remove the copies of repositories."""
+        self._places.close()
 
     def _plain(self) -> Ask:
         of_agent = agent_ask(lambda seed: self._agent_of(self._lm_for(seed)))
@@ -294,11 +325,11 @@ def _same_tasks(path: Path, header: Header, named: Path) -> Tasks:
     return [by_id[name] for name in header.tasks]
 
 
-def _same_model(path: Path, header: Header, found: Settings, today: list[str]) -> Any:
+def _same_model(whose: str, header: Header, found: Settings, today: Sequence[str]) -> Any:
     """The model of the header, with its sampling settings and no others. ``today``: the addresses that are named."""
     old = header.settings
     lm = recorded_lm(old["provider"], _model_name(header), old["base_url"], found, given=today)
-    check_moved(path, lm, old)
+    check_moved(whose, lm, old)
     return lm.copy(**{**dict.fromkeys(lm.kwargs), **old["sampling"]})
 
 

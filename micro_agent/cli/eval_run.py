@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +12,23 @@ import typer
 
 from micro_agent.cancel import Cancel
 from micro_agent.cli.eval_plan import Plan
+from micro_agent.cli.eval_worker import setup_of
 from micro_agent.cli.messages import is_terminal, print_json, print_text, say
 from micro_agent.cli.options import store_of
+from micro_agent.cli.spread import Spread
 from micro_agent.cli.stopping import stopping
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.failing import failing_lines
 from micro_agent.evaluation.faults import fault_figures
 from micro_agent.evaluation.progress import Progress, shown
 from micro_agent.evaluation.results import ResultFile, read_results
-from micro_agent.evaluation.runner import Ending, run_trials
+from micro_agent.evaluation.runner import Ending, run_trials, run_with
 from micro_agent.evaluation.summary import summarize
 from micro_agent.evaluation.trial_traces import folder_of
 from micro_agent.evaluation.wording import fault_lines, summary_lines
 from micro_agent.models.servers import at_once
 from micro_agent.models.settings import Settings
+from micro_agent.traces import TraceStore
 
 _CODES = {"unreached": 1, "limit_cost": 3, "cancelled": 130}
 _UNDER_THE_THRESHOLD = 100
@@ -41,6 +45,8 @@ class Bounds:
     concurrency: int
     limit_cost: float | None
     threshold: float | None
+    spread: Spread | None = None
+    """The workers that ask; ``None``: threads of this process do."""
 
     def __post_init__(self) -> None:
         if self.limit_cost is not None and not self.limit_cost > 0:
@@ -108,18 +114,29 @@ def _run(plans: list[Plan], bounds: Bounds, found: Settings, traces_dir: Path | 
         if len(plans) > 1:
             say("With faults:" if number else "Without faults:")
         store = store_of(found, traces_dir or folder_of(plan.file.path))
-        samples = plan.file.header.settings.get("samples", 1)
-        together = at_once(plan.lm, bounds.concurrency, samples=samples)
         with shown(Progress(plan.file, plan.left), sys.stderr) as on_result:
-            ending = run_trials(
-                plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=together,
-                limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result, damages_of=plan.damages_of,
-                spent_usd=spent,
-            )  # fmt: skip
+            ending = _asked(plan, bounds, found, store, on_result, cancel, spent)
         if ending.reason != "done":
             break
         spent += plan.file.cost_usd or 0.0
     return ending
+
+
+def _asked(
+    plan: Plan, bounds: Bounds, found: Settings, store: TraceStore, on_result: Callable[[object], None],
+    cancel: Cancel, spent: float,
+) -> Ending:  # fmt: skip
+    if bounds.spread is not None:
+        workers = bounds.spread.executor(setup_of(plan.file.header, found, plan.base_url, store.directory))
+        return run_with(
+            workers, plan.todo, plan.file, store=store, limit_cost=bounds.limit_cost, cancel=cancel,
+            on_tried=on_result, spent_usd=spent,
+        )  # fmt: skip
+    together = at_once(plan.lm, bounds.concurrency, samples=plan.file.header.settings.get("samples", 1))
+    return run_trials(
+        plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=together,
+        limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result, damages_of=plan.damages_of, spent_usd=spent,
+    )  # fmt: skip
 
 
 def _judged(rate: float | None, threshold: float | None) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from micro_agent.errors import ConfigurationError
@@ -33,7 +32,7 @@ def given(named: Sequence[str], then: str | list[str] | None, *, said: bool) -> 
     return today if said or set(today) == set(_each(then)) else []
 
 
-def check_moved(path: Path, lm: Any, settings: Mapping[str, Any]) -> None:
+def check_moved(whose: str, lm: Any, settings: Mapping[str, Any]) -> None:
     """Let an eval go on at other servers than it was begun with, if they have the same model.
 
     Raises:
@@ -46,10 +45,10 @@ def check_moved(path: Path, lm: Any, settings: Mapping[str, Any]) -> None:
     if found := difference(before, today):
         what, was, is_now = found
         told = f"its {what} is {is_now} at {', '.join(now)}, and was {was}"
-        raise ConfigurationError(f"{path} was begun with another model: {told}; start another eval")
+        raise ConfigurationError(f"{whose} was begun with another model: {told}; start another eval")
     known = any(value is not None and getattr(today, part) is not None for part, value in asdict(before).items())
     if not known and not set(then) & set(getattr(traits_of(lm), "answering", now)):
-        told = f"nothing tells that {', '.join(now)} has the model that {path} was begun with"
+        told = f"nothing tells that {', '.join(now)} has the model that {whose} was begun with"
         raise ConfigurationError(f"{told} at {', '.join(then)}: name one of those as well, or start another eval")
 
 

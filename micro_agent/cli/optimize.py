@@ -30,6 +30,7 @@ from micro_agent.cli.options import (
     settings,
     tools_of,
 )
+from micro_agent.cli.spread import By, ExecutorOption, PerWorker, RayAddress, Workers, spread_of
 from micro_agent.cli.stopping import stopping
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Optimizer(StrEnum):
 
 
 def optimize(
+    context: typer.Context,
     tasks: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_TASKS", help="A dataset [evals/tasks.yaml, or ours].")
     ] = None,
@@ -64,18 +66,16 @@ def optimize(
     from_traces: Annotated[
         str | None, option(metavar="GLOB", env="MICRO_AGENT_FROM_TRACES", help="Learn from recorded runs too.")
     ] = None,
-    seed: Annotated[int, option(metavar="S", env="MICRO_AGENT_SEED", help="Seed for sampling and splitting.")] = 0,
-    held_out: Annotated[
-        float, option(metavar="R", env="MICRO_AGENT_HELD_OUT", help="Share of tasks held out for judging.")
-    ] = 0.5,
+    seed: Annotated[int, option(metavar="S", env="MICRO_AGENT_SEED", help="For draw and split.")] = 0,
+    held_out: Annotated[float, option(metavar="R", env="MICRO_AGENT_HELD_OUT", help="Share of tasks to judge.")] = 0.5,
     max_demos: Annotated[
         int, option(metavar="K", env="MICRO_AGENT_MAX_DEMOS", help="Maximum number of demos.", min=1)
     ] = 4,
     candidates: Annotated[
-        int, option(metavar="K", env="MICRO_AGENT_CANDIDATES", help="random: demo sets to try.", min=1)
+        int, option(metavar="K", env="MICRO_AGENT_CANDIDATES", help="random: sets to try.", min=1)
     ] = 6,
     max_metric_calls: Annotated[
-        int, option(metavar="K", env="MICRO_AGENT_MAX_METRIC_CALLS", help="gepa: approximate budget of runs.", min=1)
+        int, option(metavar="K", env="MICRO_AGENT_MAX_METRIC_CALLS", help="gepa: runs, about.", min=1)
     ] = 60,
     reflection_model: Annotated[
         str | None,
@@ -83,8 +83,12 @@ def optimize(
     ] = None,
     epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
-        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Held-out trials in parallel, per server.", min=1)
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel, per server.", min=1)
     ] = 4,
+    executor: ExecutorOption = By.threads,
+    ray_address: RayAddress = None,
+    workers: Workers = None,
+    per_worker: PerWorker = None,
     provider: Provider = None,
     model: Model = None,
     base_url: BaseUrls = None,
@@ -112,6 +116,7 @@ def optimize(
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider
     )
+    spread = spread_of(context, executor, ray_address, workers, per_worker)
     target = save or found.compiled_demos_path
     from micro_agent.optimize.job import Job
     from micro_agent.rules.limits import Limits
@@ -129,17 +134,22 @@ def optimize(
     from micro_agent.optimize import Bench, Bounds, Teller
     from micro_agent.optimize import optimize as work
 
-    dataset, offered = load_tasks(tasks or usual_tasks()), list(tools_of(found).values())
+    dataset, offered = load_tasks(tasks or usual_tasks()), tools_of(found)
     lm = measured_model(found, provider, model, base_url)
     bench = Bench(
-        lm=lm, tools=offered, settings=found, limits=limits, demos=demos, rules=rules_of(found),
+        lm=lm, tools=list(offered.values()), settings=found, limits=limits, demos=demos, rules=rules_of(found),
         mode=mode_for(found, mode, use_tool_calls),
         reflection_lm=reflection_model
         and configure_lm(provider_of(lm), reflection_model, base_url, settings=found, fallback=False),
     )  # fmt: skip
+    from micro_agent.cli.eval_worker import workers_for
+
     with _stopping() as cancel:
         together = at_once(lm, concurrency, samples=found.samples)
-        bounds = Bounds(concurrency=together, limit_cost=limit_cost, cancel=cancel)
+        bounds = Bounds(
+            concurrency=together, limit_cost=limit_cost, cancel=cancel,
+            workers_for=spread and workers_for(spread.executor, bench, offered, base_url or ()),
+        )  # fmt: skip
         outcome = work(
             job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force,
             allow_equal=allow_equal, resume=resume,

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TextIO
 
-from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile
 
 EVERY_S = 10.0
@@ -26,7 +25,7 @@ class Progress:
         self._total = file.header.planned
         self._clock, self._began = clock, clock()
 
-    def __call__(self, _: Result) -> None:
+    def __call__(self, _: object) -> None:
         """Count a result."""
         self.asked += 1
 
@@ -42,7 +41,7 @@ class Progress:
 
 
 @contextmanager
-def shown(progress: Progress, stream: TextIO, *, every_s: float = EVERY_S) -> Generator[Callable[[Result], None]]:
+def shown(progress: Progress, stream: TextIO, *, every_s: float = EVERY_S) -> Generator[Callable[[object], None]]:
     """Show the progress on a stream; gives what is to be called with each result. The last line stays."""
     if stream.isatty():
         with _live(progress, stream):
@@ -70,7 +69,7 @@ class _Plain:
         self.progress, self.stream, self.every_s = progress, stream, every_s
         self.next = monotonic() + every_s
 
-    def __call__(self, result: Result) -> None:
+    def __call__(self, result: object) -> None:
         self.progress(result)
         if (now := monotonic()) >= self.next:
             self.next = now + self.every_s

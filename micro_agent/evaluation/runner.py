@@ -1,44 +1,41 @@
-"""The runner: asks tasks in several threads, scores what comes back, and writes each result as it comes."""
+"""The runner: has trials asked and scored, writes each result as it comes, and ends an eval that makes no sense."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from threading import Event, Lock, Thread
-from time import perf_counter
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from micro_agent.cancel import Cancel
-from micro_agent.errors import ConfigurationError
-from micro_agent.evaluation.result import Damage, Result, Rubric
-from micro_agent.evaluation.results import ResultFile
-from micro_agent.evaluation.scored import scored
+from micro_agent.errors import ConfigurationError, MicroAgentError
+from micro_agent.evaluation.result import Result, Rubric
+from micro_agent.evaluation.results import Key, ResultFile
 from micro_agent.evaluation.trials import Trial, remaining, trials
+from micro_agent.evaluation.workers.feed import Executor
+from micro_agent.evaluation.workers.threads import Threads
+from micro_agent.evaluation.workers.tried import UNREACHED, Ask, DamagesOf, Tried, tried
 from micro_agent.run import Run
 from micro_agent.traces import TraceStore
 
 if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
 
-__all__ = ["UNREACHED", "Ask", "Ending", "OnResult", "Trial", "agent_ask", "remaining", "run_trials", "trials"]
+__all__ = [
+    "UNREACHED", "Ask", "DamagesOf", "Ending", "OnResult", "Trial", "agent_ask", "remaining", "run_trials",
+    "run_with", "trials",
+]  # fmt: skip
 
 IN_A_ROW = 10
 """So many results in a row that never reached a model end an eval."""
-UNREACHED = frozenset(
-    {"NO_SERVER", "AUTH", "BILLING", "MODEL_NOT_FOUND", "RATE_LIMITED", "SERVER_ERROR", "BAD_REQUEST", "BAD_REPLY"}
-)
-"""Codes of a failed run (`micro_agent.models.failures`) that, before the first reply, say nothing about the model."""
-GRACE_S = 1.0
-"""Seconds that runs under way have to end after a cancel. One that waits for a server is then left to itself."""
-_LOOK_AGAIN_S = 0.1
+LOST = 5
+"""So many times a trial is asked whose worker died with it before the eval ends: it may be what kills them."""
 _NO_COST = (
     "the cost so far is unknown, so the limit of {limit:g} USD cannot be held: set the prices of the model with "
     "OPENAI_INPUT_PRICE_PER_1K and OPENAI_OUTPUT_PRICE_PER_1K (0 for a local model), or leave the limit out"
 )
 
-Ask = Callable[[Trial, Cancel], Run]
-"""Asks a trial and returns the run as it ended; setting the `Cancel` ends it. Called from several threads."""
 OnResult = Callable[[Result], None]
-DamagesOf = Callable[[Run], list[Damage]]
-"""What was damaged on purpose in a run, in an eval with faults."""
+OnTried = Callable[[Tried], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,77 +97,119 @@ def run_trials(
     """
     if concurrency < 1:
         raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
-    work = _Work(
-        iter(todo), ask, file, rubric, store, limit_cost, cancel or Cancel(), on_result or (lambda _: None),
-        damages_of or (lambda _: []), spent_usd,
+
+    def ask_one(trial: Trial, cancel: Cancel) -> Tried | None:
+        return tried(trial, ask, cancel, rubric=rubric, store=store, damages_of=damages_of)
+
+    def on_tried(tried: Tried) -> None:
+        assert tried.result is not None, "it was made in this process"
+        if on_result is not None:
+            on_result(tried.result)
+
+    return run_with(
+        Threads(concurrency, ask_one), todo, file, store=store, limit_cost=limit_cost, cancel=cancel,
+        on_tried=on_tried, spent_usd=spent_usd,
     )  # fmt: skip
-    return work.run(concurrency)
+
+
+def run_with(
+    executor: Executor, todo: Iterable[Trial], file: ResultFile, *, store: TraceStore | None = None,
+    limit_cost: float | None = None, cancel: Cancel | None = None, on_tried: OnTried | None = None,
+    spent_usd: float = 0.0,
+) -> Ending:  # fmt: skip
+    """Have trials asked by an executor, and write their results to ``file`` as they come; see `run_trials`.
+
+    ``store``: that which the executor's traces are made for. ``on_tried`` is called once a result is written.
+
+    Raises:
+        MicroAgentError: The same trial was lost with its worker `LOST` times.
+    """
+    work = _Work(iter(todo).__next__, file, store, limit_cost, cancel or Cancel(), on_tried, spent_usd)
+    whole = False
+    try:
+        whole = executor.run(work)
+    except BaseException:
+        work.cancel.set()
+        raise
+    finally:
+        work.leave()
+    return work.ended(whole=whole)
 
 
 class _Work:
-    """What the threads share; the lock guards whatever changes."""
+    """What all of an eval has in common; the lock guards whatever changes."""
 
     def __init__(
-        self, todo: Iterator[Trial], ask: Ask, file: ResultFile, rubric: Rubric, store: TraceStore | None,
-        limit_cost: float | None, cancel: Cancel, on_result: OnResult, damages_of: DamagesOf, spent_usd: float,
+        self, draw: Callable[[], Trial], file: ResultFile, store: TraceStore | None, limit_cost: float | None,
+        cancel: Cancel, on_tried: OnTried | None, spent_usd: float,
     ) -> None:  # fmt: skip
-        self.todo, self.ask, self.file, self.rubric, self.store = todo, ask, file, rubric, store
-        self.limit_cost, self.cancel, self.on_result = limit_cost, cancel, on_result
-        self.damages_of, self.spent_usd = damages_of, spent_usd
-        self.lock, self.finished = Lock(), Event()
+        self.draw, self.file, self.store, self.limit_cost = draw, file, store, limit_cost
+        self.cancel, self.on_tried, self.spent_usd = cancel, on_tried, spent_usd
+        self.lock = Lock()
         self.ending: Ending | None = None
         self.error: BaseException | None = None
-        self.threads = self.results = self.unreached = 0
+        self.results = self.unreached = 0
         self.last_error = ""
+        self.lost, self.losses = list[Trial](), Counter[Key]()
         self.left = False
         """Whether nobody waits any more, so that what still comes back is dropped."""
 
-    def run(self, concurrency: int) -> Ending:
-        self.threads = concurrency
-        try:
-            for number in range(concurrency):
-                Thread(target=self._work, name=f"eval-{number}", daemon=True).start()
-            while not self.finished.wait(_LOOK_AGAIN_S):
-                if self.cancel.is_set():
-                    self.finished.wait(GRACE_S)
-                    break
-        except BaseException:
-            self.cancel.set()
-            raise
-        finally:
-            with self.lock:
-                self.left = True
-        return self._ended()
+    def next(self) -> Trial | None:
+        with self.lock:
+            if self.error is not None or self.ending is not None:
+                return None
+            trial = self._drawn()
+            if trial is not None:
+                self.ending = self._stop()
+            return trial if self.ending is None else None
 
-    def _ended(self) -> Ending:
+    def again(self, trial: Trial, why: str) -> None:
+        with self.lock:
+            self.losses[trial.key] += 1
+            self.lost.append(trial)
+            if self.losses[trial.key] >= LOST and self.error is None:
+                name, epoch = trial.key
+                told = f"the workers that asked task {name} (epoch {epoch}) died, {LOST} in all"
+                self.error = MicroAgentError(f"{told}; look for what kills them (memory, a tool), then resume: {why}")
+
+    def take(self, tried: Tried | None) -> None:
+        with self.lock:
+            if tried is None:
+                self.ending = self.ending or Ending("cancelled")
+            if self.left or tried is None:
+                return
+        if self.store is not None and tried.record is not None:
+            self.store.append_record(tried.run_id, tried.record)
+        self.file.append_line(tried.line, tried.counted)
+        with self.lock:
+            self._count(tried)
+            if self.on_tried is not None:
+                self.on_tried(tried)
+
+    def fail(self, error: BaseException) -> None:
+        with self.lock:
+            self.error = self.error or error
+
+    def leave(self) -> None:
+        with self.lock:
+            self.left = True
+
+    def ended(self, *, whole: bool) -> Ending:
         if self.error is not None:
             raise self.error
-        if self.threads:
+        if not whole:
             return Ending("cancelled")
         if self.ending is None and self.results and self.unreached == self.results:
             return Ending("unreached", f"no run reached a model: {self.last_error}")
         return self.ending or Ending("done")
 
-    def _work(self) -> None:
+    def _drawn(self) -> Trial | None:
+        if self.lost:
+            return self.lost.pop()
         try:
-            while (trial := self._next()) is not None:
-                self._try(trial)
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            with self.lock:
-                self.error = self.error or error
-        with self.lock:
-            self.threads -= 1
-            if not self.threads:
-                self.finished.set()
-
-    def _next(self) -> Trial | None:
-        with self.lock:
-            if self.error is not None or self.ending is not None:
-                return None
-            trial = next(self.todo, None)
-            if trial is not None:
-                self.ending = self._stop()
-            return trial if self.ending is None else None
+            return self.draw()
+        except StopIteration:
+            return None
 
     def _stop(self) -> Ending | None:
         """Why a trial that is left may not start."""
@@ -188,30 +227,11 @@ class _Work:
             return None
         return Ending("limit_cost", f"{spent:g} USD were spent; the limit is {self.limit_cost:g} USD")
 
-    def _try(self, trial: Trial) -> None:
-        started = perf_counter()
-        run = self.ask(trial, self.cancel)
-        wall_s = perf_counter() - started
-        with self.lock:
-            if run.termination_reason == "cancelled":
-                self.ending = self.ending or Ending("cancelled")
-            if self.left or run.termination_reason == "cancelled":
-                return
-        trace = self.store.append(run) if self.store is not None else None
-        result = scored(
-            trial.task, run, self.rubric, epoch=trial.epoch, seed=trial.seed, wall_s=wall_s, trace=trace and str(trace)
-        )
-        result.damages = self.damages_of(run)
-        self.file.append(result)
-        with self.lock:
-            self._count(run)
-            self.on_result(result)
-
-    def _count(self, run: Run) -> None:
-        code = (run.error or {}).get("code")
+    def _count(self, tried: Tried) -> None:
         self.results += 1
-        if run.status == "failed" and not run.usage.lm_calls and code in UNREACHED:
-            self.unreached += 1
-            self.last_error = str((run.error or {}).get("message"))
-        else:
+        self.losses.pop(tried.counted.key, None)
+        if tried.unreached is None:
             self.unreached = 0
+        else:
+            self.unreached += 1
+            self.last_error = tried.unreached

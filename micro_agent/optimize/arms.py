@@ -1,6 +1,6 @@
 """The two arms, asked by the eval's own runner: the agent as it is today, and with what training made."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -11,8 +11,9 @@ from micro_agent.cancel import Cancel
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.result import Header, Rubric
 from micro_agent.evaluation.results import Key, ResultFile
-from micro_agent.evaluation.runner import agent_ask, remaining, run_trials, trials
+from micro_agent.evaluation.runner import Ending, Trial, agent_ask, remaining, run_trials, run_with, trials
 from micro_agent.evaluation.task import Task
+from micro_agent.evaluation.workers.feed import Executor
 from micro_agent.models.identity import Wanted, addresses_of, mode_of, provider_of
 from micro_agent.models.settings import Settings
 from micro_agent.optimize.ending import NotFinished, left_to_spend
@@ -78,6 +79,8 @@ class Bounds:
     concurrency: int = 4
     limit_cost: float | None = None
     cancel: Cancel
+    workers_for: Callable[[Header, Path, Path], Executor] | None = None
+    """Makes those who ask an arm: for the header of its results, its demos, the folder of traces; ``None``: threads."""
 
     def __post_init__(self) -> None:
         if self.limit_cost is not None and not self.limit_cost > 0:
@@ -114,14 +117,25 @@ def run_arm(
         if todo:
             limit = left_to_spend(bounds.limit_cost, spent)
             with teller.trials(arm, file, len(todo)) as on_result:
-                ending = run_trials(
-                    todo, agent_ask(lambda seed: bench.agent(demos, seed)), file, Rubric(),
-                    store=TraceStore(work.traces), concurrency=bounds.concurrency, limit_cost=limit,
-                    cancel=bounds.cancel, on_result=on_result,
-                )  # fmt: skip
+                ending = _asked(todo, file, bench, demos, TraceStore(work.traces), bounds, limit, on_result)
             if ending.reason != "done":
                 raise NotFinished(ending.reason, ending.message or f"the held-out tasks, {arm}, were cancelled")
         return set(file.errors)
+
+
+def _asked(
+    todo: list[Trial], file: ResultFile, bench: Bench, demos: Path, store: TraceStore, bounds: Bounds,
+    limit_cost: float | None, on_result: Callable[[object], None],
+) -> Ending:  # fmt: skip
+    if bounds.workers_for is not None:
+        workers = bounds.workers_for(file.header, demos, store.directory)
+        return run_with(
+            workers, todo, file, store=store, limit_cost=limit_cost, cancel=bounds.cancel, on_tried=on_result
+        )  # fmt: skip
+    return run_trials(
+        todo, agent_ask(lambda seed: bench.agent(demos, seed)), file, Rubric(), store=store,
+        concurrency=bounds.concurrency, limit_cost=limit_cost, cancel=bounds.cancel, on_result=on_result,
+    )  # fmt: skip
 
 
 def cost_of(results: Path) -> float | None:

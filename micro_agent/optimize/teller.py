@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TextIO
 
 from micro_agent.evaluation.progress import EVERY_S, Progress, shown
-from micro_agent.evaluation.result import Result
 from micro_agent.evaluation.results import ResultFile
 from micro_agent.files.masking import mask_of
 from micro_agent.optimize.ending import Spent
@@ -44,7 +43,7 @@ class Teller:
             self.say(training_line(last, most))
 
     @contextmanager
-    def trials(self, arm: str, file: ResultFile, todo: int) -> Generator[Callable[[Result], None]]:
+    def trials(self, arm: str, file: ResultFile, todo: int) -> Generator[Callable[[object], None]]:
         """Show how an arm goes, as evals do."""
         self.say(f"Held-out tasks, {arm}:")
         with shown(Progress(file, todo), self._stream) as on_result:

@@ -59,7 +59,11 @@ def append_record(path: Path, run: Run, *, mask: Mask, durable: bool = False) ->
     Raises:
         StorageError: the record is not in the file, or (``durable``) perhaps not on the disk.
     """
-    line = mask.encode(run)
+    append_encoded(path, mask.encode(run), durable=durable)
+
+
+def append_encoded(path: Path, line: bytes, *, durable: bool = False) -> None:
+    """Append a run that is encoded already, its secrets masked; as `append_record`."""
     try:
         private_folder(path.parent)
         descriptor = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)

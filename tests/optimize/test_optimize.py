@@ -13,12 +13,16 @@ import pytest
 
 from micro_agent import Limits, MicroAgent, configure_lm
 from micro_agent.cancel import Cancel
+from micro_agent.cli.eval_worker import workers_for
 from micro_agent.demos import load_demos
 from micro_agent.errors import ConfigurationError, RunBusy, StorageError
+from micro_agent.evaluation.workers.crew import CrewExecutor
+from micro_agent.evaluation.workers.worker import Setup
 from micro_agent.optimize import Bounds, NotFinished, Outcome
 from micro_agent.optimize.store import Kept
 from micro_agent.run import Mode
 from micro_agent.testing import Received, Reply, error, text
+from tests.evaluation.local_crew import LocalCrew
 
 pytestmark = pytest.mark.usefixtures("prose_is_final")
 
@@ -44,6 +48,21 @@ def test_demos_that_help_are_saved_and_every_later_agent_of_that_model_shows_the
         assert run.answer == "It is 61."
         assert shop.seen(server.chats[-1]).shown == {"alpha", "beta"}
         assert all(demo.question in str(server.messages(-1)) for demo in demos)
+
+
+def test_workers_ask_both_arms(shop: Any) -> None:
+    server, crews = shop.server(shop.helped), list[LocalCrew]()
+    bench = shop.bench(server)
+
+    def executor(setup: Setup) -> CrewExecutor:
+        crews.append(LocalCrew(setup))
+        return CrewExecutor(crews[-1])
+
+    made = workers_for(executor, bench, {tool.name: tool for tool in bench.tools}, server.openai_url)
+    outcome = shop.optimize(bench, bounds=Bounds(cancel=Cancel(), workers_for=made))
+    assert (rates(outcome), outcome.saved) == ((0.5, 1.0), shop.demos)
+    assert [crew.closed for crew in crews] == [True, True]
+    assert crews[0].sent != crews[1].sent
 
 
 def test_a_server_that_refuses_tools_gets_demos_of_the_mode_that_it_is_asked_in(shop: Any) -> None:

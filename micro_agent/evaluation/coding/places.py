@@ -63,6 +63,10 @@ class Places:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the folders."""
         if "_folder" in vars(self):
             self._remove()
 
