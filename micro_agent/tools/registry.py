@@ -4,7 +4,9 @@ import hashlib
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -107,10 +109,23 @@ def _two(tool: Tool, name: str, owner: str) -> str:
     return f"the tools of {name} cannot be loaded: {place_of(tool)}{other} the name {tool.name!r} too; {remedy}"
 
 
-def _entry_points() -> "list[EntryPoint]":
+def _entry_points() -> "tuple[EntryPoint, ...]":
+    return _found(tuple((folder, _changed(folder)) for folder in sys.path))
+
+
+def _changed(folder: str) -> int | None:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=1)
+def _found(path: tuple[tuple[str, int | None], ...]) -> "tuple[EntryPoint, ...]":
+    """A file of each installed package is read for this, again only when one may have come or gone."""
     from importlib.metadata import entry_points
 
-    return sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
+    return tuple(sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name))
 
 
 def _add_plugin(found: dict[str, tuple[Tool, str]], source: str, load: Callable[[], object]) -> None:

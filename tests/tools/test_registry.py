@@ -158,6 +158,23 @@ def test_entry_points_of_installed_packages_are_found(plugins: Path) -> None:
     assert "tool 'now' of entry point 'e' (clash_tools:TOOLS) left out: the one of micro_agent wins" in done.stderr
 
 
+def test_a_package_that_is_installed_later_is_found_and_one_that_is_gone_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "later" not in load_tools()
+    (tmp_path / "later_tools.py").write_text(
+        "def later() -> str:\n    'Say it later.'\n    return 'now'\nTOOLS = [later]\n"
+    )
+    info = tmp_path / "later-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[micro_agent.tools]\na=later_tools:TOOLS\n", encoding="utf-8")
+    assert "later" in load_tools()
+    info.rename(tmp_path / "gone")
+    assert "later" not in load_tools()
+
+
 def shout(text: str) -> str:
     """Make it loud."""
     return text.upper()
