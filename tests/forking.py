@@ -143,6 +143,7 @@ def main() -> None:
     import pkgutil
 
     import micro_agent
+    from micro_agent.cli import command
     from micro_agent.rules.required_tools import implied
 
     path = [*(folder for folder in sys.path[1:] if folder != str(ROOT)), str(ROOT)]  # it is installed from there
@@ -150,6 +151,7 @@ def main() -> None:
     for module in pkgutil.walk_packages(micro_agent.__path__, "micro_agent."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    command()
     implied("What is 2+3?")  # it reads its words and weights when it is first asked
     gc.freeze()
     request = Forking(socket.socket(fileno=int(sys.argv[1]))).forked()

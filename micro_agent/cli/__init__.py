@@ -2,7 +2,9 @@
 
 import os
 import sys
+from functools import cache
 from io import TextIOWrapper
+from typing import Any
 
 import typer
 
@@ -68,6 +70,12 @@ def options(
     """Options that come before the command."""
 
 
+@cache
+def command() -> Any:
+    """The whole command line. It takes longer to put together than most that it does: once a process is enough."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line; what micro-agent refuses becomes one line on standard error and an exit code."""
     from micro_agent.errors import ConfigurationError, MicroAgentError
@@ -78,7 +86,7 @@ def main() -> None:
     log_from("warning")
     mask_the_rest()
     try:
-        app(prog_name="micro-agent")
+        command()(prog_name="micro-agent")
     except MicroAgentError as error:
         say(f"micro-agent: {error}")
         sys.exit(2 if isinstance(error, ConfigurationError) else 1)

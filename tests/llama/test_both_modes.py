@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tests.llama.server import Llama
 
 MODES: list[Mode] = ["native", "json"]
-WAYS = ["whole", "streamed", "awaited", "awaited, streamed"]
+QUICK = [("native", "whole"), ("json", "streamed"), ("json", "awaited"), ("native", "awaited, streamed")]
+LONG = [("json", "whole"), ("native", "streamed"), ("native", "awaited"), ("json", "awaited, streamed")]
 
 
 def asked(agent: MicroAgent, way: str) -> Run:
@@ -39,8 +40,9 @@ def asked(agent: MicroAgent, way: str) -> Run:
     return last.run
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("mode", "way"), [*QUICK, *(pytest.param(*other, marks=pytest.mark.torture) for other in LONG)]
+)
 def test_noise_becomes_valid_calls(server: "Llama", mode: Mode, way: str) -> None:
     agent = MicroAgent([measure], lm_of(server), mode, [], Limits(max_steps=3), demos=[])
     run = asked(agent, way)

@@ -20,6 +20,22 @@ def all_played() -> list[Played]:
     ]
 
 
+def some_played() -> list[Played]:
+    """Every scenario in one of its ways, once or sticky in turn."""
+    return [
+        played(scenario, scenario.ways[number // 2 % len(scenario.ways)], bool(number % 2))
+        for number, scenario in enumerate(SCENARIOS)
+    ]
+
+
+def on_page(run: Played, page: str) -> bool:
+    """Whether the page shows how this run ended where the table has it."""
+    cells = [("native", False), ("native", True), ("json", False), ("json", True)]
+    name = _name(run.scenario)
+    rows = [line.split(" | ")[-4:] for line in page.splitlines() if line.startswith(f"| {name} | ")]
+    return any(row[cells.index((run.way.mode, run.sticky))].removesuffix(" |") == run.shown for row in rows)
+
+
 def table(runs: list[Played]) -> str:
     """The figures and the table, as they stand between the comments of the page."""
     verdicts = Counter(run.verdict for run in runs)

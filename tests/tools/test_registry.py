@@ -158,18 +158,21 @@ def test_entry_points_of_installed_packages_are_found(plugins: Path) -> None:
     assert "tool 'now' of entry point 'e' (clash_tools:TOOLS) left out: the one of micro_agent wins" in done.stderr
 
 
-def test_a_package_is_found_that_is_installed_while_the_program_runs(
+def test_a_package_that_is_installed_later_is_found_and_one_that_is_gone_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "louder_tools.py").write_text(
-        "from tests.tools.test_registry import shout\nTOOLS = [shout]\n", encoding="utf-8"
-    )
     monkeypatch.syspath_prepend(tmp_path)
-    assert list(load_tools()) == ["calculator", "now"]
-    info = tmp_path / "louder-1.0.dist-info"
+    assert "later" not in load_tools()
+    (tmp_path / "later_tools.py").write_text(
+        "def later() -> str:\n    'Say it later.'\n    return 'now'\nTOOLS = [later]\n"
+    )
+    info = tmp_path / "later-1.0.dist-info"
     info.mkdir()
-    (info / "entry_points.txt").write_text("[micro_agent.tools]\na=louder_tools:TOOLS\n", encoding="utf-8")
-    assert list(load_tools()) == ["calculator", "now", "shout"]
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[micro_agent.tools]\na=later_tools:TOOLS\n", encoding="utf-8")
+    assert "later" in load_tools()
+    info.rename(tmp_path / "gone")
+    assert "later" not in load_tools()
 
 
 def shout(text: str) -> str:

@@ -77,7 +77,7 @@ def opened(browser: Browser, report: Path, size: tuple[int, int], **context: Any
     return page, heard
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("size", [PHONE, pytest.param(DESK, marks=pytest.mark.torture)], ids=["phone", "desk"])
 def test_it_opens_from_disk_and_reads_well(
     browser: Browser, report: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
