@@ -8,6 +8,7 @@ from pathlib import Path
 
 from micro_agent.testing import ModelServer, Received, Reply, decision, final
 from tests.docs.test_docs import ROOT, Block, blocks
+from tests.warm import Warm
 
 MODEL, QUESTION = "llama3.2:3b", "How many lamps are in shop 2?"
 
@@ -24,11 +25,13 @@ def block(beginning: str) -> Block:
     return next(found for found in blocks(readme) if beginning in found.content)
 
 
-def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], folder: Path, warm: Warm) -> subprocess.CompletedProcess[str]:
     """Run a command where the README's file of tools is, with a scripted Ollama as the local one."""
     (folder / "my_tools.py").write_text(block("# my_tools.py").content + "\n", encoding="utf-8")
     with ModelServer(said, models=[MODEL]) as server:
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        path = os.pathsep.join(
+            [str(warm.scripts), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+        )
         env = {"PATH": path, "HOME": str(folder / "home"), "LANG": "C.UTF-8", "OLLAMA_HOST": server.url}
         return subprocess.run(
             command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
@@ -36,15 +39,15 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         )  # fmt: skip
 
 
-def test_the_own_tool_answers_in_python(tmp_path: Path) -> None:
+def test_the_own_tool_answers_in_python(tmp_path: Path, warm: Warm) -> None:
     code = block('configure_lm("ollama"').content
     assert QUESTION in code
-    done = run([sys.executable, "-c", code], tmp_path)
+    done = run([str(warm.scripts / "python"), "-c", code], tmp_path, warm)
     assert done.stdout == "completed There are 48 lamps in shop 2.\n", done.stderr
 
 
-def test_the_own_tool_answers_on_the_command_line(tmp_path: Path) -> None:
-    done = run(["bash", "-c", block("--tools my_tools.py").content], tmp_path)
+def test_the_own_tool_answers_on_the_command_line(tmp_path: Path, warm: Warm) -> None:
+    done = run(["bash", "-c", block("--tools my_tools.py").content], tmp_path, warm)
     assert done.stdout == "There are 48 lamps in shop 2.\n", done.stderr
 
 
