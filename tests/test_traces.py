@@ -17,6 +17,7 @@ from micro_agent.errors import ConfigurationError, RunNotFound, StorageError
 from micro_agent.run import Run
 from micro_agent.run.questions import digest_of
 from micro_agent.traces import OpenRun, TraceStore, read_records
+from tests.warm import Warm
 
 
 @pytest.fixture
@@ -134,9 +135,9 @@ print("done")
 """
 
 
-def test_eight_writers_of_one_folder_lose_nothing(store: TraceStore) -> None:
-    writers = [python(WRITER, store.directory, name, "30") for name in "abcdefgh"]
-    assert [writer.communicate()[0] for writer in writers] == ["done\n"] * 8
+def test_eight_writers_of_one_folder_lose_nothing(store: TraceStore, warm: Warm) -> None:
+    writers = [warm.start("-c", WRITER, store.directory, name, "30", stdout=subprocess.PIPE) for name in "abcdefgh"]
+    assert [writer.communicate()[0] for writer in writers] == [b"done\n"] * 8
     shared = [record.run for record in read_records(store.path("0" * 32))]
     questions = {run.question for run in shared if run}
     assert (len(shared), len(questions)) == (240, 240)

@@ -1,4 +1,4 @@
-"""A program that applies a patch again and again, and dies one system call later each time: what is left of it.
+"""A program that applies a patch again and again, and dies some system calls later each time: what is left of it.
 
 It prints a line of JSON for each death: what the call was, and what somebody who comes next finds.
 """
@@ -42,11 +42,11 @@ def die_at(number: int) -> None:
         setattr(os, name, dying(name, getattr(os, name)))
 
 
-def main(folder: Path, act: str) -> None:
-    """Let processes die until one lives."""
+def main(folder: Path, act: str, step: int) -> None:
+    """Let processes die until one lives, ``step`` calls later each time."""
     number, is_alive = 0, False
     while not is_alive:
-        number += 1
+        number += step
         place = folder / "place"
         root = repository(place)
         (root / "old.sh").write_text("one\n")
@@ -77,4 +77,4 @@ def main(folder: Path, act: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

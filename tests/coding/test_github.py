@@ -1,6 +1,7 @@
 """Pushing and pull requests: real repositories, real remotes, and a `gh` that records what it is asked."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -28,31 +29,49 @@ HUB = "https://me:secret@github.com/me/project.git"
 PR = {"title": "-t: a title", "body": "--draft=false\nsecond line", "branch": "topic"}
 
 
+def git(where: Path, *args: str) -> str:
+    given = ["-c", "user.name=me", "-c", "user.email=me@example.com", *args]
+    return subprocess.run(["git", *given], cwd=where, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository and the remote that each desk has copies of: to make them takes nine programs."""
+    where = tmp_path_factory.mktemp("model")
+    root, bare = where / "repo", where / "bare.git"
+    root.mkdir()
+    git(root, "init", "-q", "--bare", "-b", "main", str(bare))
+    git(root, "init", "-q", "-b", "main", ".")
+    git(root, "remote", "add", "origin", str(bare))
+    git(root, "commit", "-q", "--allow-empty", "-m", "first")
+    git(root, "push", "-q", "origin", "main")
+    git(root, "checkout", "-q", "-b", "topic")
+    git(root, "commit", "-q", "--allow-empty", "-m", "the subject")
+    return where
+
+
 class Desk:
     """A repository with one commit on ``main``, a bare one as its remote, a home and a folder of programs."""
 
-    def __init__(self, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, where: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A copy of what is in ``model``."""
         self.root, self.bare, self.home, self.bin = (where / name for name in ("repo", "bare.git", "home", "bin"))
-        for folder in (self.root, self.home, self.bin):
-            folder.mkdir()
+        for folder in (self.home, self.bin):
+            folder.mkdir(parents=True)
         for name in [name for name in os.environ if name.startswith(("GIT_", "GH_", "GITHUB_", "SSH_", "XDG_"))]:
             monkeypatch.delenv(name)
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.setenv("PATH", f"{self.bin}:/usr/local/bin:/usr/bin:/bin")
-        self.git("init", "-q", "--bare", "-b", "main", str(self.bare))
-        self.git("init", "-q", "-b", "main", ".")
-        self.git("remote", "add", "origin", str(self.bare))
-        self.commit("first")
-        self.git("push", "-q", "origin", "main")
-        self.first = self.git("rev-parse", "HEAD")
-        self.git("checkout", "-q", "-b", "topic")
-        self.commit("the subject")
+        for folder in (self.root, self.bare):
+            shutil.copytree(model / folder.name, folder)
+        config = self.root / ".git" / "config"
+        config.write_text(config.read_text().replace(str(model), str(where)))
+        self.first = (self.bare / "refs" / "heads" / "main").read_text().strip()
         place = Workplace(self.root, where / "state", PlainSandbox(self.root))
         self.tools = {tool.name: tool for tool in github.tools(place)}
 
     def git(self, *args: str) -> str:
-        given = ["-c", "user.name=me", "-c", "user.email=me@example.com", *args]
-        return subprocess.run(["git", *given], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
+        return git(self.root, *args)
 
     def commit(self, message: str) -> None:
         self.git("commit", "-q", "--allow-empty", "-m", message)
@@ -89,8 +108,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    return Desk(tmp_path, monkeypatch)
+def desk(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, model, monkeypatch)
 
 
 def test_the_current_branch_is_pushed(desk: Desk) -> None:
@@ -367,10 +386,12 @@ def test_settings_of_a_home_in_the_repository_are_not_read(desk: Desk, monkeypat
     assert desk.preview("git_push")["remote"] == str(desk.bare)
 
 
-def test_a_shallow_clone_is_pushed_from(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shallow_clone_is_pushed_from(
+    desk: Desk, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.tools["git_push"].handler()
     (tmp_path / "second").mkdir()
-    shallow = Desk(tmp_path / "second", monkeypatch)
+    shallow = Desk(tmp_path / "second", model, monkeypatch)
     shallow.git("clone", "-q", "--depth=1", "--branch=topic", f"file://{desk.bare}", "clone")
     desk.commit("meanwhile")
     desk.tools["git_push"].handler()  # so that no branch over there is at the commit with which the clone begins

@@ -17,9 +17,10 @@ import pytest
 from micro_agent.testing import ModelServer, calls, text
 from tests.coding.repositories import git, repository
 from tests.each import each
+from tests.warm import Warm
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Cli, Done
+    from tests.cli.conftest import Done
 
 MARK = "this-was-run"
 """The name of the file that hostile code would leave, beside the repository or in it."""
@@ -166,6 +167,19 @@ def nothing(clone: Path, mark: Path) -> None:
 HOSTILE: list[Callable[[Path, Path], None]] = [
     env_file, demos, git_config, hooks, attributes, ripgreprc, of_tests, project, links, programs, policy,
 ]  # fmt: skip
+TOGETHER = [
+    (env_file, demos, of_tests, policy), (git_config, ripgreprc, project), (hooks, programs), (attributes, links),
+]  # fmt: skip
+"""In one repository; none of a group hides another one."""
+
+
+def all_of(*makes: Callable[[Path, Path], None]) -> Callable[[Path, Path], None]:
+    def make(clone: Path, mark: Path) -> None:
+        for one in makes:
+            one(clone, mark)
+
+    make.__name__ = " ".join(one.__name__ for one in makes)
+    return make
 
 
 def environment(tmp_path: Path, clone: Path) -> dict[str, str]:
@@ -210,20 +224,21 @@ def found(observation: Any) -> tuple[Any, ...]:
     return tuple(seen.get(name) for name in ("error", "exit", "blocked"))
 
 
-@pytest.fixture
-def forked(cli: "Cli") -> Callable[..., "Done"]:
+@pytest.fixture(scope="module")
+def forked(warm: Warm) -> Callable[..., "Done"]:
     """Runs the command line in a folder, from a process that has imported everything."""
+    from tests.cli.conftest import Cli
 
     def run(*args: str, cwd: Path, env: dict[str, str]) -> "Done":
-        return type(cli)(cwd, cli.warm)(*args, env=env)
+        return Cli(cwd, warm)(*args, env=env)
 
     return run
 
 
-@pytest.fixture
-def plain(tmp_path: Path, forked: Callable[..., "Done"]) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, forked: Callable[..., "Done"]) -> dict[str, Any]:
     """What comes of the same work where there is nothing hostile."""
-    return worked_in(tmp_path, nothing, forked)
+    return worked_in(tmp_path_factory.mktemp("plain"), nothing, forked)
 
 
 def test_the_work_itself_meets_what_is_allowed_and_what_is_not(plain: dict[str, Any]):
@@ -236,15 +251,18 @@ def test_the_work_itself_meets_what_is_allowed_and_what_is_not(plain: dict[str, 
     assert plain["said"] == []
 
 
+@pytest.mark.parametrize("groups", [TOGETHER, pytest.param([(one,) for one in HOSTILE], marks=pytest.mark.torture)])
 def test_what_lies_in_a_repository_changes_nothing(
-    tmp_path: Path, plain: dict[str, Any], forked: Callable[..., "Done"]
-):
-    @each("make", HOSTILE, ids=lambda make: make.__name__)
-    def judged(make: Callable[[Path, Path], None]) -> None:
-        hostile = worked_in(tmp_path, make, forked)
-        said = {"env_file": [".env"], "demos": ["opt/plan_demos.json"]}.get(make.__name__, list[str]())
+    groups: list[tuple[Callable[[Path, Path], None], ...]], tmp_path: Path, plain: dict[str, Any],
+    forked: Callable[..., "Done"],
+):  # fmt: skip
+    @each("makes", groups, ids=lambda makes: makes[0].__name__)
+    def judged(makes: tuple[Callable[[Path, Path], None], ...]) -> None:
+        hostile = worked_in(tmp_path, all_of(*makes), forked)
         told = [
-            f"micro-agent: {name} is not read: it is inside the repository, where the model can write" for name in said
+            f"micro-agent: {name} is not read: it is inside the repository, where the model can write"
+            for make, name in ((env_file, ".env"), (demos, "opt/plan_demos.json"))
+            if make in makes
         ]
         assert hostile == plain | {"said": told}
 

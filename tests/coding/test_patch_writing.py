@@ -36,14 +36,15 @@ apply(sys.argv[1], sys.stdin.read(), state=Path(sys.argv[2]))
 MORE = CHANGE + "--- /dev/null\n+++ b/new/deep/x.py\n@@ -0,0 +1 @@\n+X = 1\n"
 
 
+@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.torture)])
 @each("act", ["apply", "undo"])
-def test_a_process_that_dies_anywhere_leaves_all_or_nothing(act: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.coding.patch_deaths", str(tmp_path), act]
+def test_a_process_that_dies_anywhere_leaves_all_or_nothing(act: str, tmp_path: Path, step: int) -> None:
+    command = [sys.executable, "-m", "tests.coding.patch_deaths", str(tmp_path), act, str(step)]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True)
     lines: list[Any] = [json.loads(line) for line in done.stdout.splitlines()]
     deaths: list[str] = [line for line in lines if isinstance(line, str)]
     lives: list[tuple[bool, bool, str, list[str], str]] = [line for line in lines if not isinstance(line, str)]
-    assert len(lives) == len(deaths) + 1 > 15
+    assert len(lives) == len(deaths) + 1 > 15 // step
     assert {"rename", "replace", "unlink", "fsync"} <= set(deaths)
     done_status, other = ("undone", "applied") if act == "undo" else ("applied", "approved")
     for as_it_was, is_done, status, folders, later in lives:
@@ -53,7 +54,7 @@ def test_a_process_that_dies_anywhere_leaves_all_or_nothing(act: str, tmp_path: 
             assert folders == (["new", "new/deep", "other"] if is_done else [])
         assert later == "proposed"
     assert lives[-1][1]
-    assert sum(is_done for _, is_done, *_ in lives) > 2
+    assert sum(is_done for _, is_done, *_ in lives) > 2 // step
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +11,7 @@ import pytest
 
 from micro_agent.coding.sandbox import Bounds, Kind, Ran, Sandbox, Stage
 from tests.coding.sandbox_kinds import LONG, PYTHON, Place, made_place, run, running
+from tests.warm import Warm
 
 KINDS: tuple[Kind, ...] = ("bwrap", "landlock")
 STRANGE = (
@@ -50,7 +49,7 @@ def wait_until(holds: Callable[[], object]) -> None:
     until = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < until
-        time.sleep(0.01)
+        time.sleep(0.03)
 
 
 def bash(sandbox: Sandbox, script: str, *arguments: str, bounds: Bounds = LONG, stdin: bytes = b"") -> Ran:
@@ -136,9 +135,9 @@ sandbox.run([Stage(("bash", "-c", script))], "rw-repo", bounds=Bounds(timeout_s=
 """
 
 
-def test_nothing_outlives_our_own_process(place: Place, sandbox: Sandbox) -> None:
+def test_nothing_outlives_our_own_process(place: Place, sandbox: Sandbox, warm: Warm) -> None:
     mark = f"4{os.getpid()}{time.monotonic_ns()}"
-    ours = subprocess.Popen([sys.executable, "-c", OURS, sandbox.kind, place.root, place.state, mark])
+    ours = warm.start("-c", OURS, sandbox.kind, place.root, place.state, mark)
     wait_until(lambda: len([pid for pid in running(mark) if "sleep" in command(pid)]) >= 3)
     assert place.status() == ""  # nor does anybody see what keeps the names of policies
     ours.kill()

@@ -3,8 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from subprocess import run
-from sys import executable
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.text import read_text
 from micro_agent.tools import Tool
 from tests.decoding.conftest import TOOLS
+from tests.warm import Warm
 
 OUTPUTS = Path(__file__).parent / "outputs"
 WORDS = (
@@ -90,7 +89,7 @@ def test_native_calls_are_those_that_the_reader_finds(calls: list[RawCall], fini
     ],
     ids=["words", "call"],
 )
-def test_the_readers_are_not_loaded_for_what_has_no_defect(reply: dict[str, Any]) -> None:
+def test_the_readers_are_not_loaded_for_what_has_no_defect(reply: dict[str, Any], warm: Warm) -> None:
     code = """if True:
         import sys, json
         from micro_agent.decoding import ModelReply, RawCall, decode
@@ -100,5 +99,5 @@ def test_the_readers_are_not_loaded_for_what_has_no_defect(reply: dict[str, Any]
         found = decode(ModelReply(calls=calls, **said), [load_tools()["now"]])
         print(type(found).__name__, "micro_agent.decoding.text" in sys.modules)
     """
-    told = run([executable, "-c", code, json.dumps(reply)], capture_output=True, text=True, check=True).stdout
-    assert told.split() in (["Final", "False"], ["ToolCalls", "False"])
+    told = warm.run("-c", code, json.dumps(reply), fresh=True)
+    assert told.stdout.split() in (["Final", "False"], ["ToolCalls", "False"])

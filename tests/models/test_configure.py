@@ -5,8 +5,6 @@ import asyncio
 import inspect
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from micro_agent import configure_lm
 from micro_agent.errors import ConfigurationError
 from micro_agent.models.settings import Settings
 from micro_agent.testing import ModelServer, text
+from tests.warm import Warm
 
 
 @pytest.fixture(autouse=True)
@@ -163,11 +162,11 @@ def test_an_lm_is_saved_and_loaded_without_its_key(tmp_path: Path) -> None:
         assert loaded.dump_state() == state
 
 
-def test_the_price_table_is_the_local_one_unless_the_user_says_otherwise() -> None:
+def test_the_price_table_is_the_local_one_unless_the_user_says_otherwise(warm: Warm) -> None:
     code = "import os; from micro_agent import configure_lm; configure_lm('mock'); print(os.environ['LITELLM_LOCAL_MODEL_COST_MAP'])"  # noqa: E501
     environ = {key: value for key, value in os.environ.items() if key != "LITELLM_LOCAL_MODEL_COST_MAP"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
-    assert done.stdout == "True\n"
+    done = warm.run("-c", code, env=environ, fresh=True)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_the_page_lists_every_parameter() -> None:

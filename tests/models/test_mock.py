@@ -373,15 +373,17 @@ def test_what_is_not_understood_as_a_whole_is_not_understood(question: str) -> N
     assert understood(question) == []
 
 
-def test_traps_call_no_tool_that_they_do_not_need() -> None:
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.torture)])
+def test_traps_call_no_tool_that_they_do_not_need(step: int) -> None:
     path = Path(__file__).parents[1] / "rules" / "required_tools_questions.jsonl"
     cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     # The mock knows nothing by heart, so this one is a sum.
     cases = [case for case in cases if case["question"] != "How many days are in a week?"]
+    cases = cases[::step]
     called = [{call.tool for call in understood(case["question"])} for case in cases]
     wrong = [case["question"] for case, tools in zip(cases, called, strict=True) if not tools <= set(case["tools"])]
     assert wrong == []
-    assert sum(map(bool, called)) >= 60
+    assert sum(map(bool, called)) >= 60 // step
 
 
 @given(st.text(max_size=80) | st.text("0123456789+-*/()!%^ .,x@", max_size=80))

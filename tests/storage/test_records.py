@@ -33,18 +33,21 @@ def test_a_record_is_one_line_with_the_keys_in_their_order(tmp_path: Path) -> No
     assert [record.run for record in read_records(tmp_path / "t")] == [RUN]
 
 
-def test_every_cut_of_a_trace_keeps_the_records_before_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.torture)])
+def test_every_cut_of_a_trace_keeps_the_records_before_it(tmp_path: Path, step: int) -> None:
     path = tmp_path / "t"
     for answer in ("one", "two"):
         append_record(path, RUN.model_copy(update={"answer": answer}), mask=Mask())
     data = path.read_bytes()
     first = data.index(b"\n") + 1
-    for end in range(len(data)):
+    edges = {end + more for end in (first, len(data) - 1) for more in (-2, -1, 0)}
+    for end in sorted({*range(0, len(data), step), *edges}):
         path.write_bytes(data[:end])
-        answers = [record.run.answer for record in read_records(path) if record.run]
+        records = list(read_records(path))
+        answers = [record.run.answer for record in records if record.run]
         assert answers == ["one", "two"][: (end >= first - 1) + (end == len(data) - 1)]
         torn = end not in (0, first - 1, first, len(data) - 1)
-        assert ("cut off while it was written" in faults(path).values()) == torn
+        assert ("cut off while it was written" in [record.fault for record in records]) == torn
 
 
 def test_an_append_after_a_torn_line_is_read(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_what_applies_to_an_answer(name: str):
 @each("name", CLASSES)
 def test_it_is_the_same_for_the_same_seed_and_never_nothing(name: str):
     for reply, native in ((NATIVE, True), (OBJECT, False), (ANSWER, True), (EMPTY_ARGS, True), (TWO, True)):
-        for seed in SEEDS:
+        for seed in SEEDS[::3]:
             made = damaged(reply, [name], Random(seed), native=native)
             assert made == damaged(reply, [name], Random(seed), native=native)
             assert made is None or made[1] != reply

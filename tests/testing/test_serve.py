@@ -5,7 +5,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from micro_agent.testing import ModelServer
+from tests.warm import Process, Warm
 
 
 @pytest.fixture
@@ -23,20 +23,19 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def command(*options: str | Path) -> list[str]:
-    return [sys.executable, "-m", "micro_agent.testing.serve", *map(str, options)]
+COMMAND = ("-m", "micro_agent.testing.serve")
 
 
 @contextmanager
-def serving(*options: str | Path, stdin: int) -> Generator[tuple[subprocess.Popen[str], str]]:
+def serving(warm: Warm, *options: str | Path, stdin: int) -> Generator[tuple[Process, str]]:
     """The running process and the URL that it printed."""
-    with subprocess.Popen(command(*options), stdin=stdin, stdout=subprocess.PIPE, text=True) as process:
+    with warm.start(*COMMAND, *options, stdin=stdin, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        yield process, process.stdout.readline().strip()
+        yield process, process.stdout.readline().decode().strip()
 
 
-def test_it_serves_the_script_until_its_stdin_is_closed(script: Path, post: Any):
-    with serving("--script", script, stdin=subprocess.PIPE) as (process, url):
+def test_it_serves_the_script_until_its_stdin_is_closed(script: Path, post: Any, warm: Warm):
+    with serving(warm, "--script", script, stdin=subprocess.PIPE) as (process, url):
         _, _, body = post(f"{url}/v1/chat/completions")
         assert json.loads(body)["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "add"
         assert process.stdin is not None
@@ -45,16 +44,16 @@ def test_it_serves_the_script_until_its_stdin_is_closed(script: Path, post: Any)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_as_a_background_job_until_it_is_ended(script: Path, post: Any, number: signal.Signals):
-    with serving("--script", script, "--repeat", "--model", "m1", stdin=subprocess.DEVNULL) as (process, url):
+def test_it_serves_as_a_background_job_until_it_is_ended(script: Path, post: Any, warm: Warm, number: signal.Signals):
+    with serving(warm, "--script", script, "--repeat", "--model", "m1", stdin=subprocess.DEVNULL) as (process, url):
         assert [post(f"{url}/v1/chat/completions")[0] for _ in range(3)] == [200, 200, 200]
         process.send_signal(number)
         assert process.wait(20) == 0
 
 
-def test_it_serves_in_a_terminal_until_end_of_file(script: Path, post: Any):
+def test_it_serves_in_a_terminal_until_end_of_file(script: Path, post: Any, warm: Warm):
     ours, theirs = pty.openpty()
-    with serving("--script", script, stdin=theirs) as (process, url):
+    with serving(warm, "--script", script, stdin=theirs) as (process, url):
         assert post(f"{url}/v1/chat/completions")[0] == 200
         os.write(ours, b"\x04")
         assert process.wait(20) == 0
@@ -62,9 +61,9 @@ def test_it_serves_in_a_terminal_until_end_of_file(script: Path, post: Any):
     os.close(theirs)
 
 
-def test_a_wrong_script_and_a_port_in_use_are_one_line_and_exit_2(script: Path, tmp_path: Path):
+def test_a_wrong_script_and_a_port_in_use_are_one_line_and_exit_2(script: Path, tmp_path: Path, warm: Warm):
     with ModelServer() as server:
         port = server.url.rpartition(":")[2]
         for options in (["--script", tmp_path / "none.json"], ["--script", script, "--port", port]):
-            done = subprocess.run(command(*options), capture_output=True, text=True, timeout=60)
+            done = warm.run(*COMMAND, *options, timeout=60)
             assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
