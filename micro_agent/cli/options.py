@@ -78,7 +78,7 @@ def _typed(context: typer.Context, parameter: typer.CallbackParam, value: Any) -
 
 
 TracesDir = Annotated[
-    Path | None, option(metavar="DIR", env="TRACES_DIR", help="Directory for traces [traces; --repo: state].")
+    Path | None, option(metavar="DIR", env="TRACES_DIR", help="Folder of traces [traces; --repo: state].")
 ]
 Json = Annotated[bool, option("--json", env="MICRO_AGENT_JSON", help="Print JSON.")]
 Confirmations = Annotated[
