@@ -62,9 +62,13 @@ class CodeOptions(AgentOptions):
 
     def coached(self, *, chats: bool = False) -> Made:
         """The agent; in a chat, gates are off unless they are named. Raises what its parts raise."""
+        from micro_agent.models.announcing import once
+
         limits = self._limits()  # a wrong one is told before anything is asked for
         repository = repository_of(Named.coding, self.repo, self.sandbox)
         assert repository is not None, "the toolset names one"
+        if not (top := repository.root / ".git").exists():
+            once(f"{top.parent} is in no git repository, so git can take nothing back there: make one with git init")
         found = settings(
             tools=self.tools, max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
             samples=self.samples, repository=repository,
