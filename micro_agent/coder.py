@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.coding.coach import CoachSettings, GateMode, coding_coach, gates_in
+from micro_agent.coding import GateMode
+from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
 from micro_agent.coding.exemplars import exemplars_for
 from micro_agent.coding.prompts import traits_of_model
 from micro_agent.coding.toolset import coding_toolset, store_of

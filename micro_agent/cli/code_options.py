@@ -1,44 +1,12 @@
 """The options of `micro-agent code`: those of `ask` that mean something in a repository, and what helps the model."""
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
 from micro_agent.cli.agent_options import AgentOptions, Made
 from micro_agent.cli.options import check_think, mode_for, option, settings, store_of, tools_of
 from micro_agent.cli.repository import Named, repository_of
-
-
-class Gates(StrEnum):
-    """What becomes of a finish before the gates pass."""
-
-    block = "block"
-    warn = "warn"
-    off = "off"
-
-
-class State(StrEnum):
-    """How long the line behind each observation is."""
-
-    compact = "compact"
-    detailed = "detailed"
-    off = "off"
-
-
-class Prompt(StrEnum):
-    """Which system prompt."""
-
-    minimal = "minimal"
-    detailed = "detailed"
-
-
-class Edits(StrEnum):
-    """How the model changes files."""
-
-    edit = "edit"
-    patch = "patch"
-    udiff = "udiff"
-    tagged = "tagged"
+from micro_agent.coding import EditFormat, GateMode, PromptSize, StateSummary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +21,7 @@ class CodeOptions(AgentOptions):
 
     repo: Annotated[Any, option("--repo", metavar="DIR", env="MICRO_AGENT_REPO", help="The repository [.].")] = None
     gates: Annotated[
-        Gates | None,
+        GateMode | None,
         option("--gates", metavar="HOW", env="MICRO_AGENT_GATES", help="block [task], warn or off [chat]."),
     ] = None
     require_green: Annotated[
@@ -72,14 +40,14 @@ class CodeOptions(AgentOptions):
         option("--hints/--no-hints", env="MICRO_AGENT_HINTS", help="Whether errors name the next call."),
     ] = None
     state_summary: Annotated[
-        State | None,
+        StateSummary | None,
         option(metavar="HOW", env="MICRO_AGENT_STATE_SUMMARY", help="compact, detailed or off."),
     ] = None
     prompt: Annotated[
-        Prompt | None, option(metavar="SIZE", env="MICRO_AGENT_PROMPT", help="minimal or detailed [by model].")
+        PromptSize | None, option(metavar="SIZE", env="MICRO_AGENT_PROMPT", help="minimal or detailed [by model].")
     ] = None
     edit_format: Annotated[
-        Edits | None,
+        EditFormat | None,
         option(metavar="F", env="MICRO_AGENT_EDIT_FORMAT", help="edit, patch, udiff or tagged [by model]."),
     ] = None
     max_steps: Annotated[int | None, option(metavar="N", env="MICRO_AGENT_MAX_STEPS", help="Step limit [25].")] = None
@@ -94,9 +62,13 @@ class CodeOptions(AgentOptions):
 
     def coached(self, *, chats: bool = False) -> Made:
         """The agent; in a chat, gates are off unless they are named. Raises what its parts raise."""
+        from micro_agent.models.announcing import once
+
         limits = self._limits()  # a wrong one is told before anything is asked for
         repository = repository_of(Named.coding, self.repo, self.sandbox)
         assert repository is not None, "the toolset names one"
+        if not (top := repository.root / ".git").exists():
+            once(f"{top.parent} is in no git repository, so git can take nothing back there: make one with git init")
         found = settings(
             tools=self.tools, max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
             samples=self.samples, repository=repository,
@@ -119,10 +91,9 @@ class CodeOptions(AgentOptions):
 
     def _said(self) -> dict[str, Any]:
         """The settings of the coach that are named."""
-        said: dict[str, Any] = {
-            "gates": self.gates and self.gates.value, "require_green": self.require_green or None,
-            "corrections": self.corrections, "exemplars": self.exemplars, "hints": self.hints,
-            "state": self.state_summary and self.state_summary.value, "prompt": self.prompt and self.prompt.value,
-            "edits": self.edit_format and self.edit_format.value,
+        said = {
+            "gates": self.gates, "require_green": self.require_green or None, "corrections": self.corrections,
+            "exemplars": self.exemplars, "hints": self.hints, "state": self.state_summary, "prompt": self.prompt,
+            "edits": self.edit_format,
         }  # fmt: skip
         return {name: value for name, value in said.items() if value is not None}

@@ -77,7 +77,9 @@ def _typed(context: typer.Context, parameter: typer.CallbackParam, value: Any) -
     return value if is_typed(context, parameter.name or "") else None
 
 
-TracesDir = Annotated[Path | None, option(metavar="DIR", env="TRACES_DIR", help="Directory for traces [traces].")]
+TracesDir = Annotated[
+    Path | None, option(metavar="DIR", env="TRACES_DIR", help="Folder of traces [traces; --repo: state].")
+]
 Json = Annotated[bool, option("--json", env="MICRO_AGENT_JSON", help="Print JSON.")]
 Confirmations = Annotated[
     Approve | None,

@@ -89,12 +89,9 @@ class Repository:
         from micro_agent.coding.toolset import coding_toolset
         from micro_agent.files.jsonl import private_folder
         from micro_agent.files.outside import is_inside, refuse_inside
-        from micro_agent.models.announcing import once
         from micro_agent.tools import load_tools
         from micro_agent.tools.loading import importable, is_path
 
-        if not (self.root / ".git").exists():
-            once(f"{self.root} is in no git repository, so git can take nothing back there: make one with git init")
         for name in filter(is_path, found.tools_modules):
             refuse_inside(self.root, Path(name).expanduser(), "a file of tools (--tools, TOOLS_MODULES)")
         if found.tools_modules and not is_inside(self.root, Path()):

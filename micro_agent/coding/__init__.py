@@ -10,6 +10,10 @@ PromptSize = Literal["minimal", "detailed"]
 """Which of the two system prompts a model is given."""
 EditFormat = Literal["edit", "patch", "udiff", "tagged"]
 """How a model changes files."""
+GateMode = Literal["block", "warn", "off"]
+"""What becomes of a finish before the gates pass."""
+StateSummary = Literal["compact", "detailed", "off"]
+"""How long the line behind each observation is."""
 
 _EDIT, _REPLACE, _DIFF = "edit_file", "propose_patch", "propose_patch_unified"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-from micro_agent.coding import CHANGING, EditFormat, PromptSize
+from micro_agent.coding import CHANGING, EditFormat, GateMode, PromptSize, StateSummary
 from micro_agent.coding.coaching.blocking import blocking
 from micro_agent.coding.coaching.correcting import correcting
 from micro_agent.coding.coaching.state_line import state_line
@@ -20,8 +20,6 @@ from micro_agent.tools import Tool
 
 KIND = "coding"
 """Stands in ``Run.coach`` under ``kind``."""
-GateMode = Literal["block", "warn", "off"]
-StateSummary = Literal["compact", "detailed", "off"]
 _ALLOWED: dict[str, Any] = {"gates": GateMode, "state": StateSummary, "prompt": PromptSize, "edits": EditFormat}
 _LEAST = {"max_no_progress": 1, "warning_interval": 1, "corrections": 0, "exemplars": 0}
 

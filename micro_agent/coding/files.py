@@ -74,22 +74,7 @@ def tools(place: Workplace) -> list[Tool]:
             query: The text as it stands in the file; no pattern.
             context: How many lines before and after.
         """
-        name, lines, about = _lines_of(place, path)
-        if not query.strip():
-            raise ToolError("VALIDATION_FAILED", "query is empty: give a text that stands in the file")
-        found = _places(lines, query)
-        if not found:
-            raise _not_in(name, lines, query)
-        wanted = _around(found, min(max(context, 0), _MOST_AROUND), len(lines))
-        shown = _shown(lines, wanted, tags=place.edits == "tagged")
-        more = [number for number in wanted if number > shown["end_line"]]
-        matches, _ = cut_list([first for first, _ in found])
-        return {
-            "path": name,
-            **shown,
-            **_next(more[0] - 1 if more else len(lines), len(lines)),
-            "matches": matches,
-        } | about
+        return _snippet(place, path, query, context)
 
     return [repo_info, list_files, read_file, read_file_snippet]
 
@@ -136,6 +121,26 @@ def _lines_of(place: Workplace, path: str) -> tuple[str, list[str], dict[str, An
         lines.pop()
     about = {} if contents.encoding == "utf-8" else {"encoding": contents.encoding}
     return found.path, [line.removesuffix("\r") for line in lines], about
+
+
+def _snippet(place: Workplace, path: str, query: str, context: int) -> dict[str, Any]:
+    """The lines around each place of a file where a text stands."""
+    name, lines, about = _lines_of(place, path)
+    if not query.strip():
+        raise ToolError("VALIDATION_FAILED", "query is empty: give a text that stands in the file")
+    found = _places(lines, query)
+    if not found:
+        raise _not_in(name, lines, query)
+    wanted = _around(found, min(max(context, 0), _MOST_AROUND), len(lines))
+    shown = _shown(lines, wanted, tags=place.edits == "tagged")
+    more = [number for number in wanted if number > shown["end_line"]]
+    matches, _ = cut_list([first for first, _ in found])
+    return {
+        "path": name,
+        **shown,
+        **_next(more[0] - 1 if more else len(lines), len(lines)),
+        "matches": matches,
+    } | about
 
 
 def _check_range(path: str, start: int, end: int, total: int) -> None:

@@ -60,7 +60,7 @@ class Otlp:
         """Whether a line of the exporter's log is shown: not ours, of which one is said by us."""
         if threading.get_ident() != self._thread:
             return True
-        self.trouble = self.trouble or " ".join(record.getMessage().split())[:_LONGEST]
+        self.trouble = self.trouble or " ".join(_why(record).split())[:_LONGEST]
         return False
 
     def _read(self, span: Span, mask: Mask) -> ReadableSpan:
@@ -78,6 +78,14 @@ class Otlp:
             end_time=span.end,
             instrumentation_scope=_SCOPE,
         )
+
+
+def _why(record: logging.LogRecord) -> str:
+    """What a line of the log says; of an error in it, what is below all that was raised because of it."""
+    error = next((one for one in record.args or () if isinstance(one, BaseException)), None)
+    while error is not None and (below := error.__cause__ or error.__context__) is not None:
+        error = below
+    return record.getMessage() if error is None else str(error)
 
 
 def _context(trace: str, span: str) -> SpanContext:

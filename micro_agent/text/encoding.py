@@ -1,7 +1,8 @@
 """Values as the text that a model reads."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
@@ -14,3 +15,13 @@ def as_json(value: Any) -> str:
 def encodable(text: str) -> str:
     """The text with lone surrogates replaced: no server can receive one, and DSPy refuses them."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def object_of(value: Any) -> dict[str, Any] | None:
+    """A JSON object, which may still be text; ``None`` for anything else."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from micro_agent.cli.code_options import CodeOptions, Gates
+from micro_agent.cli.code_options import CodeOptions
 from micro_agent.cli.repository import Held
 from micro_agent.coding.coach import CoachSettings
 from micro_agent.coding.workplace import store_of
@@ -161,12 +161,12 @@ def test_a_chat_over_the_repository_has_no_gates_unless_they_are_named(cli: "Cli
     ("args", "env", "gates"),
     [([], {}, "off"), (["--gates", "warn"], {"GATE_MODE": "block"}, "warn"), ([], {"GATE_MODE": "blocking"}, "block")],
 )
-def test_a_chat_has_the_gates_that_are_named(args: list[str], env: dict[str, str], gates: str, tmp_path: Path):
+def test_a_chat_has_the_gates_that_are_named(args: list[Any], env: dict[str, str], gates: str, tmp_path: Path):
     repo = repository(tmp_path / gates)
     with pytest.MonkeyPatch.context() as patched:
         for name, value in (env | {"MICRO_AGENT_STATE_DIR": str(tmp_path / "state")}).items():
             patched.setenv(name, value)
-        options = CodeOptions(repo=repo, provider="mock", sandbox=Held.clone, gates=Gates(args[1]) if args else None)
+        options = CodeOptions(repo=repo, provider="mock", sandbox=Held.clone, gates=args[1] if args else None)
         coach = options.coached(chats=True).agent.ask("What is 1+1?").coach
     assert (coach or {})["gates"] == gates
 

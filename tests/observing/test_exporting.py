@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from errno import ECONNREFUSED
 
 import pytest
 
@@ -106,8 +107,7 @@ def test_a_collector_that_is_not_there_costs_nothing_and_is_said_once(caplog: py
         assert agent.ask("Two?").answer == "2."
     assert (exporter.sent, exporter.lost) == (0, 4)
     (said,) = caplog.messages
-    assert said.startswith(f"spans cannot be sent to {url} (")
-    assert "refused" in said
+    assert said.startswith(f"spans cannot be sent to {url} ([Errno {ECONNREFUSED}] Connection refused); runs go on")
 
 
 def test_a_collector_that_refuses_is_left_alone_for_a_while(

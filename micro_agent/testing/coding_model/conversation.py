@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from micro_agent.testing.script import Received
+from micro_agent.text.encoding import object_of
 
 _OUTPUT = re.compile(r"Tool \[[^\]\n]*\] output:\n")
 _NOTICE = re.compile(r"^(?:Policy|Note|Format): ", re.MULTILINE)
@@ -53,9 +54,9 @@ class Said:
     @property
     def suggested(self) -> tuple[str, dict[str, Any]] | None:
         """The call that an error suggests."""
-        suggestion = _object((self.result or {}).get("recovery_suggestion")) or {}
-        call = _object(suggestion.get("tool_call"))
-        return None if call is None else (str(call.get("name")), _object(call.get("arguments")) or {})
+        suggestion = object_of((self.result or {}).get("recovery_suggestion")) or {}
+        call = object_of(suggestion.get("tool_call"))
+        return None if call is None else (str(call.get("name")), object_of(call.get("arguments")) or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +131,13 @@ def _replies(message: Mapping[str, Any]) -> Iterator[tuple[str, Said]]:
     for call in calls:
         function: dict[str, Any] = call.get("function") or {}
         args = function.get("arguments")
-        yield call.get("id") or "", Said(str(function.get("name")), _object(args) or {})
+        yield call.get("id") or "", Said(str(function.get("name")), object_of(args) or {})
     if not calls:
         text = _text(message)
-        decision = (_object(text) or {}).get("tool")
+        decision = (object_of(text) or {}).get("tool")
         fields = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
         called = "name" in fields
-        yield "", Said(str(fields["name"]), _object(fields.get("args")) or {}) if called else Said(None, {}, text)
+        yield "", Said(str(fields["name"]), object_of(fields.get("args")) or {}) if called else Said(None, {}, text)
 
 
 def _declared(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -157,7 +158,7 @@ def _choices(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a reply may be, in JSON mode where the server is sent a schema."""
     form: dict[str, Any] = body.get("response_format") or {}
     written: dict[str, Any] = form.get("json_schema") or {}
-    wanted = _object(body.get("format") or written.get("schema")) or {}
+    wanted = object_of(body.get("format") or written.get("schema")) or {}
     return wanted.get("anyOf") or []
 
 
@@ -176,12 +177,3 @@ def _read(text: str) -> tuple[dict[str, Any] | None, str]:
     except ValueError:
         return ({"error": ""} if text.startswith('{"error"') else {}), text
     return value, text[end:]
-
-
-def _object(value: Any) -> dict[str, Any] | None:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return None
-    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else None

@@ -1,11 +1,12 @@
 """What a reply says, apart from how it says it: the calls or the answer, and the parts that damages put together."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from micro_agent.decoding.decision import ModelReply, RawCall
+from micro_agent.text.encoding import object_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Said:
 def said(reply: ModelReply, *, native: bool) -> Said | None:
     """What a reply says; ``None`` if it says nothing."""
     if reply.calls:
-        calls = tuple(replace(call, arguments=_object(call.arguments)) for call in reply.calls)
+        calls = tuple(replace(call, arguments=object_of(call.arguments)) for call in reply.calls)
         if any(call.arguments is None for call in calls):
             return None
         whole = Said(reply, native, calls, "")
@@ -62,18 +63,9 @@ def as_json(value: Any) -> str:
 
 def _decided(text: str) -> tuple[RawCall, ...]:
     """The call in a clean decision of JSON mode."""
-    decision = (_object(text) or {}).get("tool")
+    decision = (object_of(text) or {}).get("tool")
     fields = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
     name, args = fields.get("name"), fields.get("args")
     if len(fields) != 2 or not isinstance(name, str) or not isinstance(args, dict):
         return ()
     return (RawCall(name, cast("dict[str, Any]", args)),)
-
-
-def _object(value: Any) -> dict[str, Any] | None:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return None
-    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else None
