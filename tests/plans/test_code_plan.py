@@ -108,7 +108,8 @@ def test_failing_tests_in_the_sandbox_lead_to_a_correction(place: Path, command:
         done = command(*words(server, "--approve", "all"))
     assert done.code == 3, done
     assert done.out.splitlines() == [
-        "a      needs_fix  Fixed.", "b      stopped    git_status was called 5 times with the same arguments and the same result",
+        "a      needs_fix  Fixed.",
+        "b      stopped    git_status was called 5 times with the same arguments and the same result",
         "c      blocked", "fix_a  completed  Now it adds.",
     ]  # fmt: skip
     assert "a: tests fail; fix_a is to fix them\n" in done.err
