@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from micro_agent.index import TraceIndex
 from micro_agent.traces import TraceStore
@@ -95,11 +95,25 @@ class Shelf:
         return size / max(count, 1)
 
 
-def timed(do: Callable[[], object]) -> float:
-    """The seconds that a call takes."""
-    began = time.perf_counter()
+class Took(NamedTuple):
+    """The seconds of a call on the clock, and of processor time: on a busy machine these compare better."""
+
+    wall: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{1000 * self.wall:.1f} ms, {1000 * self.cpu:.1f} of the processor"
+
+    def beside(self, loop: "Took") -> str:
+        """It as text, with how many times the processor time of a loop it is."""
+        return f"{self}: {self.cpu / loop.cpu:.2f} of the loop"
+
+
+def timed(do: Callable[[], object]) -> Took:
+    """What a call takes."""
+    wall, cpu = time.perf_counter(), time.process_time()
     do()
-    return time.perf_counter() - began
+    return Took(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def plain_look(folder: Path) -> None:
@@ -122,18 +136,14 @@ def looks(shelf: Shelf, count: int) -> None:
     every = TraceIndex(shelf.store, trusting=2**60)
     index.refresh()
     loop = timed(lambda: plain_look(folder))
-    print(f"  a plain loop lists and looks at every file in {loop:.2f} s")
-    report = [
-        ("nothing new, the folder as it was", index.refresh),
-        ("nothing new, every file looked at", every.refresh),
-    ]
-    for what, do in report:
-        took = timed(do)
-        print(f"  {what}: {1000 * took:.1f} ms, {took / loop:.3f} of the loop")
+    print(f"  a plain loop lists and looks at every file: {loop}")
+    print(f"  nothing new, the folder as it was: {timed(index.refresh).beside(loop)}")
+    print(f"  nothing new, every file looked at: {timed(every.refresh).beside(loop)}")
+    shelf.rng.seed(count)
     for what, all_files in (("every file looked at", True), ("names alone", False)):
         shelf.make(NEW)
         took = timed(lambda: index.refresh(all_files=all_files))  # noqa: B023
-        print(f"  {NEW} new of {count}, {what}: {took:.2f} s, {took / loop:.2f} of the loop")
+        print(f"  {NEW} new, {what}: {took.beside(loop)}")
     index.refresh()
     for what, do in (
         ("the latest 20", lambda: index.newest(20)),
@@ -141,9 +151,8 @@ def looks(shelf: Shelf, count: int) -> None:
         ("all ids, without the index", lambda: sum(1 for _ in shelf.store.ids())),
         ("the run that begins with 4 digits", lambda: [*shelf.store.ids(beginning="abcd")]),
         ("statistics of all", lambda: index.statistics(lambda ids: ())),
-    ):  # fmt: skip
-        took = timed(do)
-        print(f"  {what}: {1000 * took:.1f} ms, {took / loop:.3f} of the loop")
+    ):
+        print(f"  {what}: {timed(do).beside(loop)}")
 
 
 def examples(shelf: Shelf) -> None:
@@ -196,14 +205,13 @@ def main() -> None:
             size = shelf.make(max(0, count - len(os.listdir(shelf.store.directory))))
             print(f"{count} traces of {size / 1000:.1f} kB on average")
             index, sample = TraceIndex(shelf.store), min(count, SAMPLE)
-            loop = timed(lambda: plain_read(shelf.store.directory, sample)) / sample  # noqa: B023
-            began_cpu = time.process_time()
-            took = timed(index.rebuild)
-            cpu = time.process_time() - began_cpu
+            loop = timed(lambda: plain_read(shelf.store.directory, sample))  # noqa: B023
+            made = timed(index.rebuild)
             print(
-                f"  made in {took:.1f} s ({cpu:.1f} s of processor time): {count / took:.0f} traces a second,", end=" "
+                f"  made: {count / made.wall:.0f} traces a second, {count / made.cpu:.0f} a second of the processor:",
+                end=" ",
             )
-            print(f"{took / count / loop:.1f} times a loop that reads the last lines as JSON")
+            print(f"{made.cpu / count / (loop.cpu / sample):.1f} times a loop that reads the last lines as JSON")
             print(f"  the index: {index.path.stat().st_size / 2**20:.0f} MiB")
             looks(shelf, count)
             examples(shelf)

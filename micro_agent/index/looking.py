@@ -46,6 +46,9 @@ class Stamp(NamedTuple):
     ctime: int
 
 
+_UNKNOWN = Stamp(-1, -1, -1, -1)
+
+
 def place_of(run: str, size: int, mtime: int) -> tuple[int, int, int]:
     """The part of a run, the last of its digits, and what all of this is mixed to.
 
@@ -93,6 +96,11 @@ def look(
     return all_files and not as_it_was
 
 
+def was_whole(connection: sqlite3.Connection) -> bool:
+    """Whether the rows have had all traces once, so that little is missing."""
+    return connection.execute("SELECT 1 FROM folder").fetchone() is not None
+
+
 def _is_as_it_was(connection: sqlite3.Connection, stamp: Stamp | None, now: float, trusting: int | None) -> bool:
     """Whether a folder has the stamp that was kept; and where names alone do not count, whether it is trusted."""
     same = "SELECT looked FROM folder WHERE (device, inode, mtime, ctime) = (?, ?, ?, ?)"
@@ -104,11 +112,10 @@ def _is_as_it_was(connection: sqlite3.Connection, stamp: Stamp | None, now: floa
 
 
 def keep(connection: sqlite3.Connection, stamp: Stamp | None, now: float) -> None:
-    """Note that the rows have all traces, as they were when the folder was like this; ``None``: perhaps not."""
+    """Note that the rows have all traces, as when the folder was like this; ``None``: it may change unseen."""
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("DELETE FROM folder")
-    if stamp is not None:
-        connection.execute("INSERT INTO folder VALUES (?, ?, ?, ?, ?)", (*stamp, now))
+    connection.execute("INSERT INTO folder VALUES (?, ?, ?, ?, ?)", (*(stamp or _UNKNOWN), now))
     connection.execute("COMMIT")
 
 

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from micro_agent.files.jsonl import open_file, private_folder
 from micro_agent.index.counting import Counted, counted, newest
 from micro_agent.index.exemplars import Exemplar, related
-from micro_agent.index.looking import is_settled, keep, look, stamp_of
+from micro_agent.index.looking import is_settled, keep, look, stamp_of, was_whole
 from micro_agent.index.schema import Connect, NoFullText, is_current, is_damage, make, opened, remove
 from micro_agent.index.searching import Row, candidates
 from micro_agent.index.writing import BATCH, forget, take_in
@@ -87,10 +88,14 @@ class TraceIndex:
     def newest(self, most: int, seconds: float | None = None) -> list[str] | None:
         """The ids of the runs written last, as many as it takes until so many can be read.
 
-        ``None`` if there is no index to be had, or there is more to take in than can be in so many ``seconds``.
+        ``None`` if there is no index, or there is more to take in than can be in so many ``seconds``. It is not made
+        for this: a look at the folder takes less.
         """
+        if not self.path.exists():
+            return None
         until = _deadline(seconds)
-        return self._safely(lambda: self._with_all(lambda connection: newest(connection, most), until), until)
+        do = partial(self._with_all, lambda connection: newest(connection, most), until, anew=False)
+        return self._safely(do, until)
 
     def exemplars(
         self, task: str, most: int = 3, *, kind: str | None = None, without: Collection[str] = (),
@@ -126,10 +131,15 @@ class TraceIndex:
             return None
 
     def _with_all(
-        self, do: Callable[[sqlite3.Connection], T], until: float, *, all_files: bool = True
+        self, do: Callable[[sqlite3.Connection], T], until: float, *, all_files: bool = True, anew: bool = True
     ) -> T | None:  # fmt: skip
-        """What ``do`` gives once everything is taken in; ``None`` if there was no time for it."""
+        """What ``do`` gives once everything is taken in; ``None`` if there was no time for it.
+
+        Without ``anew`` also where it would have to be made first, or was never whole.
+        """
         with closing(opened(self.path, self._connect)) as connection:
+            if not anew and not (is_current(connection) and was_whole(connection)):
+                return None
             if not is_current(connection):
                 make(connection)
             return do(connection) if self._brought_up_to_date(connection, until, all_files=all_files) else None
