@@ -1,8 +1,8 @@
 """What it costs to merge the result files of shards: processor time over a plain loop, and memory as results grow.
 
 100,000 made-up results of 8 shards, merged, beside a loop that reads and writes the same bytes line by line; then the
-peak memory of merging, reading, summarizing, going on with and running 10,000 and 1,000,000, each in a process of its own. It needs
-5 GB of disk; `python -m benchmarks.bench_merge 100000` takes so many instead of 1,000,000.
+peak memory of merging, reading, summarizing, resuming and running, with 10,000 and 1,000,000, each in a process of its
+own. It needs 5 GB of disk; `python -m benchmarks.bench_merge 100000` takes so many instead of 1,000,000.
 """
 
 import subprocess

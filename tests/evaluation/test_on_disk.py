@@ -3,6 +3,7 @@
 import pytest
 
 from micro_agent.errors import StorageError
+from micro_agent.evaluation.counting import Quantity, Shares
 from micro_agent.evaluation.on_disk import KnownTrials, Scratch
 
 
@@ -15,6 +16,16 @@ def test_trials_are_sets_of_whatever_keys_a_file_has():
     assert repr(known.errors) == "{('a:b', 3)}"
     assert known.done - known.errors == set(keys) - {("a:b", 3)}
     assert ("t1" in known.done, ("t1", 1) in known.done, ("t1", 0) in known.done) == (False, False, True)
+
+
+def test_trials_are_counted_by_the_ids_of_their_tasks():
+    seconds, hits = Quantity(), Shares()
+    for task, value in (("a", 1.0), ("b", 5.0), ("a", 3.0), ("c", None)):
+        seconds.add(task, value)
+        hits.add(task, value == 1)
+    assert list(hits.per_task()) == [(1, 2), (0, 1), (0, 1)]
+    found = seconds.distribution()
+    assert (found.n, found.unknown, found.total, found.median, found.max) == (3, 1, None, 3, 5)
 
 
 def test_what_cannot_be_noted_says_where_to_make_room():

@@ -74,6 +74,14 @@ def test_what_is_written_is_read_back(path: Path):
     assert path.read_text().count("\n") == 3
 
 
+def test_a_line_with_nul_bytes_before_it_is_read(path: Path):
+    content = written(path, result(0), result(1)).read_bytes()
+    path.write_bytes(content.replace(b'{"kind":"result"', b'\0\0{"kind":"result"', 1))
+    assert keys(path) == [("t0", 0), ("t1", 0)]
+    with ResultFile.resume(path) as file:
+        assert file.done == {("t0", 0), ("t1", 0)}
+
+
 def test_a_result_that_is_a_line_already_counts_as_one_that_is_encoded_here(path: Path):
     one, two = result(0, failed=True, success=False), result(0, cost=None)
     with ResultFile.create(path, header()) as file:
