@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.agent import MicroAgent
-from micro_agent.coding import GateMode
+from micro_agent.coding import GateMode, category_of
 from micro_agent.coding.coach import CoachSettings, coding_coach, gates_in
+from micro_agent.coding.coaching.work import Done
 from micro_agent.coding.exemplars import exemplars_for
 from micro_agent.coding.prompts import traits_of_model
 from micro_agent.coding.toolset import coding_toolset, store_of
@@ -19,10 +20,10 @@ from micro_agent.models.making import lm_of
 from micro_agent.models.naming import provider_and_model
 from micro_agent.models.settings import Settings, load_settings
 from micro_agent.models.target import Target
-from micro_agent.rules import default_rules, required_tools
+from micro_agent.rules import Rule, default_rules, repetition, required_tools
 from micro_agent.rules.coach import Coach
 from micro_agent.rules.limits import Limits
-from micro_agent.run import Run
+from micro_agent.run import Run, Step
 from micro_agent.running.session import Confirmation
 from micro_agent.tools import Tool
 from micro_agent.traces import TraceStore
@@ -86,12 +87,23 @@ def coding_agent(
     offered = list(tools.values())
     shown = exemplars or exemplars_for(traces, settings.exemplars)
     coach = _with(coding_coach(settings, offered), shown)
-    more = {"rules": [rule for rule in default_rules() if rule is not required_tools.check], **more}
+    more = {"rules": _rules(), **more}
     return MicroAgent(
         tools=offered, lm=lm, mode=mode, limits=limits or Limits(max_steps=MAX_STEPS), traces=traces, confirm=confirm,
         demos=demos if isinstance(demos, str | Path) else list(demos), system=system, coach=coach,
         settings=environment, **more,
     )  # fmt: skip
+
+
+def _rules() -> list[Rule]:
+    """The default ones, but for that on other tools; a call that is made again after a change is no repetition."""
+    others = (required_tools.check, repetition.check)
+    return [*(rule for rule in default_rules() if rule not in others), repetition.unless(_has_changed)]
+
+
+def _has_changed(step: Step) -> bool:
+    done = Done(0, step, category_of(step.tool))
+    return step.ok and (done.category == "apply" or (done.category == "change" and "patch_id" not in done.result))
 
 
 def settings_for(lm: Any, environment: Settings, *, gates: GateMode = "block") -> CoachSettings:

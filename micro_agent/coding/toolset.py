@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from micro_agent.coding import CATEGORIES, CHANGING, EditFormat, editing, files, git, github, running, search
+from micro_agent.coding.mending import mending
 from micro_agent.coding.patches import tools as patches
 from micro_agent.coding.workplace import Wanted, Workplace, open_workplace, store_of
 from micro_agent.tools import Tool
@@ -52,7 +53,7 @@ def _tools_of(place: Workplace, *, hints: bool) -> dict[str, Tool]:
     made = {tool.name: replace(tool, repository=place.root) for module in _MODULES for tool in module(place)}
     left_out = set(CATEGORIES["change"]) - set(CHANGING[place.edits])
     offered = [name for names in CATEGORIES.values() for name in names if name not in left_out]
-    return {name: made[name] if hints else _without_hints(made[name]) for name in offered}
+    return {name: mending(place, made[name]) if hints else _without_hints(made[name]) for name in offered}
 
 
 def _without_hints(tool: Tool) -> Tool:

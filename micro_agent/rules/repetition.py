@@ -5,10 +5,10 @@ or three calls that take turns (A-B-A-B) are seen as such, too, and sooner. A ca
 clock) is not a repetition. Nothing is stopped in the reply that earned the warning: the model has not read it yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from micro_agent.rules.same import alike, shown, was_told
-from micro_agent.rules.verdict import AfterStep, Event, Stop, Verdict, Warn
+from micro_agent.rules.verdict import AfterStep, Event, Rule, Stop, Verdict, Warn
 from micro_agent.run import Run, Step
 
 WARN_AT = 3
@@ -47,6 +47,19 @@ def check(run: Run, event: Event) -> Verdict | None:
             "change. Call another tool or use other arguments, or give your answer now."
         )
     return None
+
+
+def unless(changed: Callable[[Step], bool]) -> Rule:
+    """The rule for an agent that changes what its tools tell of: a call after a ``changed`` step is another one.
+
+    Tests that fail in the same way after each of several edits are no repetition.
+    """
+
+    def since_change(run: Run, event: Event) -> Verdict | None:
+        begin = max((at for at, step in enumerate(run.steps, 1) if changed(step)), default=0)
+        return check(run.model_copy(update={"steps": run.steps[begin:]}) if begin else run, event)
+
+    return since_change
 
 
 def _again(step: Step, count: int) -> str:

@@ -1,5 +1,6 @@
 """`coding_agent`: the toolset, the coach and a model in one repository, from the library."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ def test_a_run_is_coached_and_stands_on_record_outside_the_repository(repo: Path
     assert "edit_file" in (run.system or "")
     assert store_of(repo).load(run.id).gates == run.gates
     assert not any(repo.rglob("*.jsonl"))
+
+
+def test_a_call_made_again_after_a_change_is_no_repetition(repo: Path):
+    says = ["a - b", *(f"a + b + {number}" for number in range(5))]
+    edits = [call("edit_file", {"path": "sums.py", "target": old, "replacement": new}) for old, new in pairwise(says)]
+    look, off = call("git_log", {}), CoachSettings(gates="off")
+    script = [reply for edit in edits for reply in (edit, look)]
+    run = coding_agent(repo, lm=ScriptedLM([*script, text("Done.")]), confirm="all", settings=off).ask("Try.")
+    assert (run.answer, [step.tool for step in run.steps]) == ("Done.", ["edit_file", "git_log"] * 5)
+    run = coding_agent(repo, lm=ScriptedLM([look] * 5), settings=off).ask("Look.")
+    assert run.termination_reason == "repetition", "where nothing was changed between it is one"
 
 
 def test_what_is_named_goes_before_what_suits_the_model(repo: Path, tmp_path: Path):

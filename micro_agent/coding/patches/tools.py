@@ -82,6 +82,7 @@ class _Proposals:
     def __init__(self, place: Workplace) -> None:
         self._place, self._patches = place, Patches(place.root, place.state)
         self._waiting: dict[str, Patch] = {}
+        self._own = set[str]()
 
     def shown(self, args: dict[str, Any]) -> dict[str, Any]:
         """What a person is shown of a proposal, once it waits in the queue."""
@@ -113,15 +114,21 @@ class _Proposals:
                 place.root, args["file_path"], args["original_content"], args["new_content"]
             )  # fmt: skip
         planned = check(place.root, diff, sandbox=place.sandbox)
-        return self._patches.propose(replace(planned, repaired=(*repaired, *planned.repaired)), args["intent"])
+        patch = self._patches.propose(replace(planned, repaired=(*repaired, *planned.repaired)), args["intent"])
+        self._own.add(patch.id)
+        return patch
 
-    def _known(self, patch_id: str) -> Patch:
-        """The patch with an id; the hint for another id shows the newest patch."""
+    def _known(self, patch_id: str, *, applies: bool = False) -> Patch:
+        """The patch with an id; the hint for another id shows the newest patch, or applies the one that waits."""
         try:
             return self._patches.get(patch_id)
         except ToolError as error:
             patches, _ = self._patches.all()
+            waiting = [one.id for one in patches if applies and one.id in self._own and one.status == "approved"]
             error.recovery = _showing(patches[0].id, "This is the newest patch.") if patches else None
+            if len(waiting) == 1:
+                arguments = {"patch_id": waiting[0]}
+                error.recovery = suggestion("apply_patch", arguments, "This is the approved patch that waits.")
             raise
 
     def show(self, patch_id: str) -> dict[str, Any]:
@@ -134,7 +141,7 @@ class _Proposals:
         return shown | ({"truncated": True} if was_cut else {})
 
     def apply(self, patch_id: str) -> dict[str, Any]:
-        patch = self._known(patch_id)
+        patch = self._known(patch_id, applies=True)
         if patch.status in ("proposed", "rejected", "undone"):
             return _approval_required(patch)
         try:
