@@ -1,11 +1,10 @@
 """What it costs to merge the result files of shards: processor time over a plain loop, and memory as results grow.
 
 100,000 made-up results of 8 shards, merged, beside a loop that reads and writes the same bytes line by line; then the
-peak memory of merging, of summarizing and of going on with 10,000 and 1,000,000, each in a process of its own. It needs
+peak memory of merging, reading, summarizing, going on with and running 10,000 and 1,000,000, each in a process of its own. It needs
 5 GB of disk; `python -m benchmarks.bench_merge 100000` takes so many instead of 1,000,000.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -13,13 +12,17 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from time import process_time
+from typing import IO
 
+from micro_agent.evaluation.datasets import open_tasks
 from micro_agent.evaluation.merging import merge
-from micro_agent.evaluation.result import Check, Header, Result
+from micro_agent.evaluation.result import Check, Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, read_results
+from micro_agent.evaluation.runner import run_trials
 from micro_agent.evaluation.shards import shard_of
 from micro_agent.evaluation.summary import summarize
-from micro_agent.evaluation.task import Task
+from micro_agent.evaluation.task import ExpectedNumber, Task
+from micro_agent.evaluation.trials import remaining, trials
 from micro_agent.files.jsonl import encode
 from micro_agent.run import Run, Step, Usage
 
@@ -32,7 +35,7 @@ def made_up(folder: Path, count: int) -> list[Path]:
     usage = Usage(input_tokens=812, output_tokens=57, cost_usd=_COST)
     steps = [Step(tool="calculator", args={"expression": "2*(3+5)"}, observation={"value": 16})]
     run = Run(id=_ID, question="What is 2*(3+5)?", answer="16", status="completed", steps=steps, usage=usage)
-    task = Task(id=_TASK, question="What is 2*(3+5)?", expect_number=16, tags=["arithmetic"])  # pyright: ignore
+    task = Task(id=_TASK, question="What is 2*(3+5)?", expect_number=ExpectedNumber(value=16), tags=["arithmetic"])
     checks = [Check(name="number", passed=True)]
     line = encode(
         Result(task=task, run=run, models=["m"], trace=f"1.traces/{_ID}.jsonl", checks=checks, score=1, success=True)
@@ -44,10 +47,12 @@ def made_up(folder: Path, count: int) -> list[Path]:
         planned[shard_of((f"t{number:0{digits}}", 0), OF) - 1] += 1
     paths = [folder / f"{number}.jsonl" for number in range(1, OF + 1)]
     with ExitStack() as held:
-        files = []
+        files = list[IO[bytes]]()
         for number, path in enumerate(paths):
-            listed = {"tasks": names} if names else {"tasks": [], "drawn": count}
-            head = Header(dataset="t", dataset_sha256="0", shard=f"{number + 1}/{OF}", trials=planned[number], **listed)
+            head = Header(
+                dataset="t", dataset_sha256="0", tasks=names, drawn=None if names else count,
+                shard=f"{number + 1}/{OF}", trials=planned[number],
+            )  # fmt: skip
             ResultFile.create(path, head).close()
             files.append(held.enter_context(open(path, "ab")))
         for number in range(count):
@@ -71,6 +76,24 @@ def copying(folder: Path) -> None:
                     target.write(line)
 
 
+def running(folder: Path) -> None:
+    """Run an eval of as many tasks, read from a file, with threads and who answers at once."""
+    with ResultFile.resume(folder / "1.jsonl") as one:
+        count = one.header.size
+    path, digits = folder / "tasks.jsonl", len(str(count))
+    with open(path, "w") as file:
+        for number in range(count):
+            file.write(f'{{"id":"t{number:0{digits}}","question":"Why?","expect_contains":"x"}}\n')
+    dataset = open_tasks(path, in_memory=0)
+    header = Header(dataset="t", dataset_sha256=dataset.sha256, tasks=[], drawn=count)
+    run = Run(question="Why?", answer="x", status="completed", usage=Usage(cost_usd=0.5))
+    with ResultFile.create(folder / "own" / "own.jsonl", header) as file:
+        todo = remaining(trials(dataset.tasks, 1, 0, seeded=False), file)
+        ending = run_trials(todo, lambda trial, cancel: run, file, Rubric(), concurrency=4)
+        assert (ending.reason, len(file.done)) == ("done", count)
+    path.unlink()
+
+
 def summarizing(folder: Path) -> None:
     """The figures of the merged file."""
     summarize(*read_results(folder / "all" / "all.jsonl"))
@@ -89,7 +112,7 @@ def resuming(folder: Path) -> None:
 
 
 WAYS: dict[str, Callable[[Path], None]] = {
-    one.__name__: one for one in (copying, merging, reading, summarizing, resuming)
+    one.__name__: one for one in (copying, merging, reading, summarizing, resuming, running)
 }
 
 

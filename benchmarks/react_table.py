@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from micro_agent.evaluation.compare import compare
+from micro_agent.evaluation.counting import Quantity
 from micro_agent.evaluation.figures import Comparison, Distribution, Rate
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.results import read_results
-from micro_agent.evaluation.summary import Quantity, summarize
+from micro_agent.evaluation.summary import summarize
 
 _OURS = "micro-agent"
 _HEAD = (
@@ -91,7 +92,7 @@ def _notes(ours: _Arm, compared: Mapping[str, Comparison], about: Mapping[str, s
     num_ctx = f", num_ctx {settings['num_ctx']}" if settings["num_ctx"] else ""
     yield f"- Model: {settings['model']}, answered as {', '.join(ours.models) or 'unknown'}; {sampling}{num_ctx}."
     epochs = "" if header.epochs == 1 else f", {header.epochs} epochs"
-    drawn = f"{len(header.tasks)} tasks{epochs}, seed {header.seed}, tasks sha256 {header.dataset_sha256[:12]}"
+    drawn = f"{header.size} tasks{epochs}, seed {header.seed}, tasks sha256 {header.dataset_sha256[:12]}"
     yield f"- {drawn}; at most {settings['max_steps']} steps."
     v2 = "native function calling" if settings["native"] else "DSPy's default adapter"
     yield f"- micro-agent {settings['version']}, DSPy {settings['dspy']} (ReActV2 with {v2}), {about['python']}."

@@ -2,7 +2,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,15 +16,14 @@ from micro_agent.coding.coach import settings_of
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.coding.asking import ask_in_place
 from micro_agent.evaluation.coding.places import Place, Places
-from micro_agent.evaluation.datasets import draw, load_tasks
+from micro_agent.evaluation.datasets import LargeDataset, Tasks, draw, have_repositories, ids_of, open_tasks
 from micro_agent.evaluation.faults import FaultyAsk, arms_of, twin_of
-from micro_agent.evaluation.result import Header, Rubric
+from micro_agent.evaluation.result import LISTED, Header, Rubric
 from micro_agent.evaluation.results import ResultFile, place_of
 from micro_agent.evaluation.rubrics import rubric_for
 from micro_agent.evaluation.runner import Ask, DamagesOf, agent_ask
 from micro_agent.evaluation.shards import Shard
-from micro_agent.evaluation.task import Task
-from micro_agent.evaluation.trials import Trial, remaining, trials
+from micro_agent.evaluation.trials import Trial, left, remaining, trials
 from micro_agent.models.identity import provider_of, traits_of
 from micro_agent.models.recorded import recorded_lm
 from micro_agent.models.settings import PROVIDERS, Settings
@@ -71,7 +70,10 @@ class Plan:
     """An eval that can start: the open file, what is to be asked, and who asks."""
 
     file: ResultFile
-    todo: list[Trial]
+    todo: Iterable[Trial]
+    """Gone through once."""
+    left: int
+    """How many those are."""
     ask: Ask
     damages_of: DamagesOf | None = None
     base_url: str | None = None
@@ -85,15 +87,15 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
         ConfigurationError: An option or a file is wrong, or the model cannot be used; nothing was written.
         StorageError: The file cannot be written.
     """
-    dataset = load_tasks(asked.tasks)
+    dataset = open_tasks(asked.tasks)
     seed = asked.seed or 0
-    tasks = list(draw(dataset.tasks, asked.n, seed, asked.tags))
+    tasks = draw(dataset.tasks, asked.n, seed, asked.tags)
     tools = tools_of(found)
     lm = measured_model(found, asked.provider, asked.model, asked.base_url)
     seeded = asked.epochs > 1 or asked.seed is not None
-    codes = any(task.repository is not None for task in tasks)
+    codes = have_repositories(tasks)
     header = Header(
-        dataset=str(asked.tasks), dataset_sha256=dataset.sha256, tasks=[task.id for task in tasks], epochs=asked.epochs,
+        dataset=str(asked.tasks), dataset_sha256=dataset.sha256, **_named(tasks), epochs=asked.epochs,
         seed=seed, **_part(tasks, asked), rubric=rubric_for(asked.tasks, asked.rubrics), settings={
             **settings_of_model(lm, found, tools, asked.demos), "mode": asked.mode, "max_time": asked.timeout,
             "max_steps": (MAX_STEPS if codes else 6) if asked.max_steps is None else asked.max_steps,
@@ -123,11 +125,16 @@ def settings_of_model(lm: Any, found: Settings, tools: dict[str, Tool], demos: P
     }  # fmt: skip
 
 
-def _created(path: Path, headers: list[Header], tasks: list[Task], asker: "Asker") -> list[Plan]:
+def _named(tasks: Tasks) -> dict[str, Any]:
+    """The tasks in a header: their ids, or how many there are."""
+    return {"tasks": [], "drawn": len(tasks)} if len(tasks) > LISTED else {"tasks": list(ids_of(tasks))}
+
+
+def _created(path: Path, headers: list[Header], tasks: Tasks, asker: "Asker") -> list[Plan]:
     if len(headers) > 1 and os.path.lexists(twin_of(path)):
         raise ConfigurationError(f"{twin_of(path)} is there already: resume it, or choose another name")
     files = [ResultFile.create(place, header) for place, header in zip((path, twin_of(path)), headers, strict=False)]
-    return [asker.plan(file, _todo(tasks, file)) for file in files]
+    return [asker.plan(file, _todo(tasks, file), left(file)) for file in files]
 
 
 def all_taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *, retry_errors: bool) -> list[Plan]:
@@ -159,7 +166,7 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
         _refuse_conflicts(path, header, asked, said)
         tasks = _same_tasks(path, header, asked.tasks if "tasks" in said else Path(header.dataset))
         asker = asker_of(header, found, asked.base_url, f"those that {path} was begun with: start another eval")
-        return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors))
+        return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors), left(file, retry_errors=retry_errors))
     except BaseException:
         file.close()
         raise
@@ -190,15 +197,15 @@ def asker_of(header: Header, found: Settings, base_url: str | None, others: str)
     return Asker(header, _same_model(header, found, base_url), tools, found, base_url)
 
 
-def _part(tasks: Iterable[Task], asked: Asked) -> dict[str, Any]:
+def _part(tasks: Tasks, asked: Asked) -> dict[str, Any]:
     """What the header of a shard has beside that of the whole eval."""
     if asked.shard is None:
         return {}
-    keys = ((task.id, epoch) for task in tasks for epoch in range(asked.epochs))
+    keys = ((name, epoch) for name in ids_of(tasks) for epoch in range(asked.epochs))
     return {"shard": str(asked.shard), "trials": sum(map(asked.shard.holds, keys))}
 
 
-def _todo(tasks: list[Task], file: ResultFile, *, retry_errors: bool = False) -> list[Trial]:
+def _todo(tasks: Tasks, file: ResultFile, *, retry_errors: bool = False) -> Iterator[Trial]:
     header = file.header
     every = trials(tasks, header.epochs, header.seed, seeded=header.settings["seeded"])
     if header.shard is not None:
@@ -227,9 +234,9 @@ class Asker:
         self._places = Places()
         traits_of(lm)  # what a server refuses is noted beside the original, for all copies
 
-    def plan(self, file: ResultFile, todo: list[Trial]) -> Plan:
+    def plan(self, file: ResultFile, todo: Iterable[Trial], left: int) -> Plan:
         """The eval of a file, with faults if its header says so."""
-        return Plan(file, todo, *self.asking(file.header), self._base_url)
+        return Plan(file, todo, left, *self.asking(file.header), self._base_url)
 
     def asking(self, header: Header) -> tuple[Ask, DamagesOf | None]:
         """Who asks, with faults if this header says so."""
@@ -278,7 +285,7 @@ class Asker:
 def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[str]) -> None:
     old = header.settings
     pairs: dict[str, tuple[Any, Any]] = {
-        "n": (asked.n, len(header.tasks)), "tag": (list(asked.tags), old["tags"]), "seed": (asked.seed, header.seed),
+        "n": (asked.n, header.size), "tag": (list(asked.tags), old["tags"]), "seed": (asked.seed, header.seed),
         "epochs": (asked.epochs, header.epochs), "timeout": (asked.timeout, old["max_time"]),
         "max_steps": (asked.max_steps, old["max_steps"]), "provider": (asked.provider, old["provider"]),
         "model": (asked.model, _model_name(header)), "mode": (asked.mode, old["mode"]),
@@ -304,10 +311,12 @@ def _shown(now: Any, then: Any) -> str:
     return "its weights differ" if isinstance(now, Rubric) else f"{now!r}, then {then!r}"
 
 
-def _same_tasks(path: Path, header: Header, named: Path) -> list[Task]:
-    dataset = load_tasks(named)
+def _same_tasks(path: Path, header: Header, named: Path) -> Tasks:
+    dataset = open_tasks(named)
     if dataset.sha256 != header.dataset_sha256:
         raise ConfigurationError(f"{named} has changed since {path} was begun: put it back, or start another eval")
+    if header.drawn is not None or isinstance(dataset, LargeDataset):
+        return draw(dataset.tasks, header.size, header.seed, header.settings["tags"])
     by_id = {task.id: task for task in dataset.tasks}
     return [by_id[name] for name in header.tasks]
 

@@ -113,7 +113,7 @@ def _run(plans: list[Plan], bounds: Bounds, found: Settings, traces_dir: Path | 
         if len(plans) > 1:
             say("With faults:" if number else "Without faults:")
         store = store_of(found, traces_dir or folder_of(plan.file.path))
-        with shown(Progress(plan.file, len(plan.todo)), sys.stderr) as on_result:
+        with shown(Progress(plan.file, plan.left), sys.stderr) as on_result:
             ending = _asked(plan, bounds, found, store, on_result, cancel, spent)
         if ending.reason != "done":
             break

@@ -9,11 +9,11 @@ from typing import Any
 
 from micro_agent.cancel import Cancel
 from micro_agent.evaluation.compare import compare
+from micro_agent.evaluation.counting import Shares
 from micro_agent.evaluation.figures import FaultFigures
 from micro_agent.evaluation.result import Damage, Header, Result
 from micro_agent.evaluation.result_lines import header_of, whole_lines
 from micro_agent.evaluation.results import Key, read_results
-from micro_agent.evaluation.summary import Shares
 from micro_agent.evaluation.trials import Trial
 from micro_agent.run import Run
 

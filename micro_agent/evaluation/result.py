@@ -8,6 +8,8 @@ from micro_agent.evaluation.task import Task
 from micro_agent.run import Run, new_id, utc_now
 
 SCHEMA_VERSION = 1
+LISTED = 10_000
+"""So many tasks are listed in a header at most."""
 _CHECKS = (
     "contains", "number", "regex", "key", "tools", "args", "observed", "hidden", "changed", "gates",
 )  # fmt: skip

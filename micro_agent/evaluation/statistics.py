@@ -5,8 +5,9 @@ more than once is a cluster: its trials say less than as many trials of differen
 and how often its intervals hold what they should: docs/design/statistics.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import comb, floor, fsum, sqrt
+from typing import Protocol
 
 from micro_agent.evaluation.distributions import (
     bisect,
@@ -18,6 +19,14 @@ from micro_agent.evaluation.distributions import (
 CONFIDENCE = 0.95
 
 Interval = tuple[float, float]
+
+
+class PerTask(Protocol):
+    """Of each task a sum over its trials and their number: a list, or what needs less memory."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[float, float]]: ...
 
 
 def wilson(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
@@ -41,9 +50,7 @@ def _wilson(rate: float, n: float, confidence: float) -> Interval:
     return 0.0 if rate == 0 else min(centre - half, rate), 1.0 if rate == 1 else max(centre + half, rate)
 
 
-def wilson_clustered(
-    per_task: Sequence[tuple[float, float]], confidence: float = CONFIDENCE, *, trials: int | None = None
-) -> Interval:
+def wilson_clustered(per_task: PerTask, confidence: float = CONFIDENCE, *, trials: int | None = None) -> Interval:
     """Wilson's interval for a rate over tasks that were asked several times: ``(hits, trials)`` of each task.
 
     It is `wilson` at the effective number of trials; with one trial a task it is `wilson` itself.
@@ -58,9 +65,7 @@ def wilson_clustered(
     return _wilson(rate, effective_trials(per_task, confidence, trials=trials), confidence)
 
 
-def effective_trials(
-    per_task: Sequence[tuple[float, float]], confidence: float = CONFIDENCE, *, trials: int | None = None
-) -> float:
+def effective_trials(per_task: PerTask, confidence: float = CONFIDENCE, *, trials: int | None = None) -> float:
     """How many independent trials tell as much as these clustered ones; the arguments are those of `wilson_clustered`.
 
     The trials over the design effect (the variance of the rate by its tasks over that of as many independent trials),
@@ -86,7 +91,7 @@ def effective_trials(
     return max(least, min(most, most * independent / variance * few**2))
 
 
-def clustered_standard_error(per_task: Sequence[tuple[float, float]]) -> float | None:
+def clustered_standard_error(per_task: PerTask) -> float | None:
     """The standard error of a mean over trials, clustered by task; ``None`` below two tasks.
 
     With one trial a task it is the usual one, the deviation over the square root of n.
@@ -100,7 +105,7 @@ def clustered_standard_error(per_task: Sequence[tuple[float, float]]) -> float |
     return None if variance is None else sqrt(variance)
 
 
-def _variance_of_mean(per_task: Sequence[tuple[float, float]]) -> float | None:
+def _variance_of_mean(per_task: PerTask) -> float | None:
     tasks = len(per_task)
     if tasks < 2:
         return None

@@ -113,7 +113,7 @@ def run_arm(
     path, demos = work.results(arm), work.demos(arm)
     every = trials(tasks, job.epochs, job.seed, seeded=job.epochs > 1)
     with _opened(path, _header(tasks, job, bench, demos, dataset)) as file:
-        todo = remaining(every, file, retry_errors=True)
+        todo = list(remaining(every, file, retry_errors=True))
         if todo:
             limit = left_to_spend(bounds.limit_cost, spent)
             with teller.trials(arm, file, len(todo)) as on_result:

@@ -132,3 +132,29 @@ def test_a_shard_without_a_trial_is_done_at_once(evaluate: "Command", server: Mo
     empty = next(n for n in range(1, 65) if not any(Shard(n, 64).holds((f"t{k}", 0)) for k in range(6)))
     done = evaluate(*on(server, "r.jsonl", "--shard", f"{empty}/64", "--threshold", "0.5"))
     assert (done.code, read_results("r.jsonl")[0].planned, server.chats) == (0, 0, [])
+
+
+def test_a_large_file_is_read_one_task_at_a_time(evaluate: "Command", server: ModelServer):
+    tasks = (
+        {"id": f"t{n}", "question": f"Say {n}.", "expect_contains": f"{n}", "note": "x" * 100_000} for n in range(161)
+    )
+    Path("tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    assert evaluate(*on(server, "r.jsonl", "--n", "3", "--seed", "2")).code == 0
+    drawn = read_results("r.jsonl")[0].tasks
+    Path("r.jsonl").write_text("".join(Path("r.jsonl").read_text().splitlines(keepends=True)[:-1]))
+    done = evaluate("run", "--resume", "r.jsonl")
+    assert (done.code, done.out.splitlines()[0]) == (0, "success_rate: 1.000 [0.439, 1.000]  (3 of 3)")
+    assert sorted(result.task.id for result in read_results("r.jsonl")[1]) == sorted(drawn)
+
+
+def test_more_tasks_than_are_listed_are_counted(evaluate: "Command", server: ModelServer):
+    tasks = (f'{{"id":"t{n}","question":"Say {n}.","expect_contains":"{n}"}}\n' for n in range(10_001))
+    Path("tasks.jsonl").write_text("".join(tasks))
+    done = evaluate(*on(server, "r.jsonl", "--shard", "1/5000"))
+    header, results = read_results("r.jsonl")
+    keys = {result.key for result in results}
+    assert (done.code, header.tasks, header.drawn, header.planned) == (0, [], 10_001, len(keys))
+    lines = Path("r.jsonl").read_text().splitlines(keepends=True)
+    Path("r.jsonl").write_text("".join(lines[:-1]))
+    assert evaluate("run", "--resume", "r.jsonl", "--n", "10001").code == 0
+    assert {result.key for result in read_results("r.jsonl")[1]} == keys

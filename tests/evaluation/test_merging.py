@@ -25,8 +25,15 @@ SETTINGS = {"model": "m", "base_url": "http://one", "digests": {"tools": "a", "d
 
 
 def header(shard: str | None = None, **more: Any) -> Header:
-    given = {"dataset": "t.yaml", "dataset_sha256": "0" * 64, "tasks": TASKS, "epochs": 2, "settings": SETTINGS}
-    return Header(**{**given, "shard": shard, **more})
+    given: dict[str, Any] = {
+        "dataset": "t.yaml",
+        "dataset_sha256": "0" * 64,
+        "tasks": TASKS,
+        "epochs": 2,
+        "settings": SETTINGS,
+    }
+    whole: dict[str, Any] = {**given, "shard": shard, **more}
+    return Header(**whole)
 
 
 def result(task: str, epoch: int = 0, *, trace: str | None = None, failed: bool = False, cost: float = 0.5) -> Result:

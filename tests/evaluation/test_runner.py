@@ -122,11 +122,11 @@ def test_what_is_left_of_an_eval_is_asked_and_errors_again_on_demand(file: Resul
 
     run_trials(todo(3), ask, file, RUBRIC)
     assert [trial.key for trial in remaining(todo(4), file)] == [("t3", 0)]
-    again = remaining(todo(4), file, retry_errors=True)
+    again = list(remaining(todo(4), file, retry_errors=True))
     assert [trial.key for trial in again] == [("t1", 0), ("t3", 0)]
     run_trials(again, answered, file, RUBRIC)
     assert [(r.task.id, r.run.status) for r in read(file)] == [(f"t{n}", "completed") for n in range(4)]
-    assert remaining(todo(4), file, retry_errors=True) == []
+    assert list(remaining(todo(4), file, retry_errors=True)) == []
 
 
 def test_what_is_raised_ends_the_eval_and_the_others_are_kept(file: ResultFile):
@@ -187,7 +187,7 @@ def test_no_trial_starts_once_the_limit_on_the_cost_is_reached(file: ResultFile)
     ending = run_trials(todo(9), ask, file, RUBRIC, limit_cost=0.75)
     assert ending == Ending("limit_cost", "0.75 USD were spent; the limit is 0.75 USD")
     assert [r.task.id for r in read(file)] == ["t0", "t1", "t2"]
-    left = remaining(todo(4), file)
+    left = list(remaining(todo(4), file))
     assert run_trials(left, ask, file, RUBRIC, limit_cost=0.75).reason == "limit_cost"
     assert len(read(file)) == 3
     assert run_trials(left, ask, file, RUBRIC, limit_cost=1.0).reason == "done"

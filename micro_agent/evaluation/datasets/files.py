@@ -3,7 +3,7 @@
 import csv
 import json
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from io import BytesIO, StringIO
@@ -79,7 +79,12 @@ def _tasks(data: Any) -> list[Any]:
 
 
 def _jsonl(content: bytes) -> Iterator[Row]:
-    for line in read_lines(BytesIO(content.removeprefix(BOM_UTF8))):
+    return jsonl_rows(BytesIO(content.removeprefix(BOM_UTF8)))
+
+
+def jsonl_rows(lines: Iterable[bytes]) -> Iterator[Row]:
+    """The rows of JSON lines, read as they are asked for."""
+    for line in read_lines(lines):
         data = line.data and {key: value for key, value in line.data.items() if value is not None}
         yield Row(line.number, data, line.fault)
 

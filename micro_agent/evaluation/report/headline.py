@@ -106,7 +106,7 @@ def settings(header: Header) -> list[Table]:
     """What was asked for, and what counts."""
     drawn: dict[str, Any] = {
         "eval": header.id, "dataset": header.dataset, "sha256 of the dataset": header.dataset_sha256,
-        "tasks drawn": len(header.tasks), "epochs": header.epochs, "seed": header.seed,
+        "tasks drawn": header.size, "epochs": header.epochs, "seed": header.seed,
         "passes from a score of": header.rubric.pass_score,
     }  # fmt: skip
     drawn["weights"] = ", ".join(f"{name} {weight:g}" for name, weight in header.rubric.weights.items())
