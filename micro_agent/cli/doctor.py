@@ -7,7 +7,7 @@ import typer
 from micro_agent.cli.messages import print_json, print_text
 from micro_agent.cli.options import (
     AskedMode,
-    BaseUrl,
+    BaseUrls,
     Json,
     Mode,
     Model,
@@ -33,7 +33,7 @@ ENVIRONMENT = (
 def doctor(
     provider: Provider = None,
     model: Model = None,
-    base_url: BaseUrl = None,
+    base_url: BaseUrls = None,
     mode: AskedMode = Mode.auto,
     tools: Tools = None,
     no_builtin_tools: NoBuiltinTools = False,
@@ -52,7 +52,9 @@ def doctor(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider
     )
     offered = list(tools_of(found))
-    asked = Target(provider_named(provider) if provider else None, model or None, base_url or None)
+    first, others = (base_url[0], base_url[1:]) if base_url else (None, [])
+    named = provider_named(provider) if provider else None
+    asked = Target(named, model or None, first or None, others=tuple(others))
     checks: list[Check] = []
     for check in examine(asked, found, mode=mode.value, tools=offered, traces_dir=traces_dir, timeout_s=timeout):
         checks.append(check)

@@ -9,7 +9,7 @@ import typer
 from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
-    BaseUrl,
+    BaseUrls,
     Demos,
     Json,
     MaxSteps,
@@ -64,7 +64,7 @@ def run(
     ] = None,
     epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
-        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel.", min=1)
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel, per server.", min=1)
     ] = 4,
     executor: ExecutorOption = By.threads,
     ray_address: RayAddress = None,
@@ -87,7 +87,7 @@ def run(
     max_steps: MaxSteps = 6,
     provider: Provider = None,
     model: Model = None,
-    base_url: BaseUrl = None,
+    base_url: BaseUrls = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
     demos: Demos = None,
@@ -128,7 +128,7 @@ def run(
     )  # fmt: skip
     asked = eval_plan.Asked(
         tasks or (coding_tasks() if suite else usual_tasks()), n, tuple(tag or ()), seed, epochs, rubrics, timeout,
-        max_steps if _given(context, "max_steps") else None, provider, model, base_url,
+        max_steps if _given(context, "max_steps") else None, provider, model, tuple(base_url or ()),
         mode_for(found, mode, use_tool_calls), faults, demos, samples,
         Shard.parse(shard) if shard else None,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from micro_agent import MicroAgent, __version__
 from micro_agent.cancel import Cancel
+from micro_agent.cli.eval_servers import check_moved, conflict, given, whereabouts
 from micro_agent.cli.options import measured_model, rules_of, tools_of
 from micro_agent.coder import MAX_STEPS, coding_agent, settings_for
 from micro_agent.coding.coach import settings_of
@@ -50,7 +51,7 @@ class Asked:
     max_steps: int | None
     provider: str | None
     model: str | None
-    base_url: str | None
+    base_url: tuple[str, ...]
     mode: str
     faults: float | None = None
     demos: Path | None = None
@@ -76,8 +77,9 @@ class Plan:
     """How many those are."""
     ask: Ask
     damages_of: DamagesOf | None = None
-    base_url: str | None = None
-    """The address that is named today."""
+    lm: Any = None
+    base_urls: tuple[str, ...] = ()
+    """The addresses that are named today."""
 
 
 def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
@@ -114,7 +116,7 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
 def settings_of_model(lm: Any, found: Settings, tools: dict[str, Tool], demos: Path | None) -> dict[str, Any]:
     """What a header says of the model, of how it is asked, and of the tools and demos: `asker_of` makes it again."""
     return {
-        "provider": provider_of(lm), "model": lm.model, "base_url": getattr(traits_of(lm), "base_url", None),
+        "provider": provider_of(lm), "model": lm.model, **whereabouts(lm),
         "sampling": dict(lm.kwargs), "num_ctx": getattr(lm.engine, "num_ctx", None), "llm_timeout": found.llm_timeout,
         "version": __version__, "demos": None if demos is None else str(demos),
         "digests": _digests(tools, found, demos),
@@ -165,15 +167,16 @@ def taken_up(path: Path, asked: Asked, found: Settings, said: frozenset[str], *,
             raise ConfigurationError(f"{path} was not made by `micro-agent eval run`: it cannot go on with it")
         _refuse_conflicts(path, header, asked, said)
         tasks = _same_tasks(path, header, asked.tasks if "tasks" in said else Path(header.dataset))
-        asker = asker_of(header, found, asked.base_url, f"those that {path} was begun with: start another eval")
+        today = given(asked.base_url, header.settings["base_url"], said="base_url" in said)
+        asker = asker_of(path, header, found, today, f"those that {path} was begun with: start another eval")
         return asker.plan(file, _todo(tasks, file, retry_errors=retry_errors), left(file, retry_errors=retry_errors))
     except BaseException:
         file.close()
         raise
 
 
-def asker_of(header: Header, found: Settings, base_url: str | None, others: str) -> "Asker":
-    """Who asks as a header says. ``base_url`` is the address that is named today.
+def asker_of(path: Path, header: Header, found: Settings, today: Sequence[str], others: str) -> "Asker":
+    """Who asks as the header of ``path`` says. ``today``: the addresses that are named.
 
     Raises:
         ConfigurationError: The tools or the demos are not those of the header, which ``others`` goes on to say; or the
@@ -194,7 +197,7 @@ def asker_of(header: Header, found: Settings, base_url: str | None, others: str)
     for what, now in _digests(tools, found, header.settings.get("demos")).items():
         if header.settings["digests"][what] != now:
             raise ConfigurationError(f"the {what} are not {others}")
-    return Asker(header, _same_model(header, found, base_url), tools, found, base_url)
+    return Asker(header, _same_model(path, header, found, list(today)), tools, found, today)
 
 
 def _part(tasks: Tasks, asked: Asked) -> dict[str, Any]:
@@ -223,10 +226,10 @@ class Asker:
     """Makes agents as a header says, and of them who asks. Tasks that have a repository get the coding agent."""
 
     def __init__(
-        self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings, base_url: str | None
+        self, header: Header, lm: Any, tools: dict[str, Tool], found: Settings, today: Sequence[str]
     ) -> None:  # fmt: skip
         self._lm, self._tools, self._found, self._mode = lm, list(tools.values()), found, header.settings["mode"]
-        self._base_url = base_url
+        self._today = tuple(today)
         self._demos: str | None = header.settings.get("demos")
         self._limits = Limits(max_steps=header.settings["max_steps"], max_time=header.settings["max_time"])
         self._helps = settings_of(header.settings["coach"]) if "coach" in header.settings else None
@@ -236,7 +239,7 @@ class Asker:
 
     def plan(self, file: ResultFile, todo: Iterable[Trial], left: int) -> Plan:
         """The eval of a file, with faults if its header says so."""
-        return Plan(file, todo, left, *self.asking(file.header), self._base_url)
+        return Plan(file, todo, left, *self.asking(file.header), self._lm, self._today)
 
     def asking(self, header: Header) -> tuple[Ask, DamagesOf | None]:
         """Who asks, with faults if this header says so."""
@@ -293,7 +296,7 @@ def _refuse_conflicts(path: Path, header: Header, asked: Asked, said: frozenset[
         "demos": (None if asked.demos is None else str(asked.demos), old.get("demos")),
         "samples": (asked.samples, old.get("samples", 1)),
         "shard": (asked.shard and str(asked.shard), header.shard),
-        "base_url": ((asked.base_url or "").rstrip("/"), old["base_url"]),
+        "base_url": conflict(asked.base_url, old["base_url"]),
     }  # fmt: skip
     if old.get("faults") or len(arms_of(path)) == 1:
         pairs["faults"] = (asked.faults, (old.get("faults") or {}).get("rate"))
@@ -321,11 +324,11 @@ def _same_tasks(path: Path, header: Header, named: Path) -> Tasks:
     return [by_id[name] for name in header.tasks]
 
 
-def _same_model(header: Header, found: Settings, base_url: str | None) -> Any:
-    """The model of the header, with its sampling settings and no others. ``base_url`` is the address named today."""
+def _same_model(path: Path, header: Header, found: Settings, today: list[str]) -> Any:
+    """The model of the header, with its sampling settings and no others. ``today``: the addresses that are named."""
     old = header.settings
-    today = base_url if (base_url or "").rstrip("/") == old["base_url"] else None
     lm = recorded_lm(old["provider"], _model_name(header), old["base_url"], found, given=today)
+    check_moved(path, lm, old)
     return lm.copy(**{**dict.fromkeys(lm.kwargs), **old["sampling"]})
 
 

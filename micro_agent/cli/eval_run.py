@@ -26,6 +26,7 @@ from micro_agent.evaluation.runner import Ending, run_trials, run_with
 from micro_agent.evaluation.summary import summarize
 from micro_agent.evaluation.trial_traces import folder_of
 from micro_agent.evaluation.wording import fault_lines, summary_lines
+from micro_agent.models.servers import at_once
 from micro_agent.models.settings import Settings
 from micro_agent.traces import TraceStore
 
@@ -126,13 +127,14 @@ def _asked(
     cancel: Cancel, spent: float,
 ) -> Ending:  # fmt: skip
     if bounds.spread is not None:
-        workers = bounds.spread.executor(setup_of(plan.file.header, found, plan.base_url, store.directory))
+        workers = bounds.spread.executor(setup_of(plan.file.header, found, plan.base_urls, store.directory))
         return run_with(
             workers, plan.todo, plan.file, store=store, limit_cost=bounds.limit_cost, cancel=cancel,
             on_tried=on_result, spent_usd=spent,
         )  # fmt: skip
+    together = at_once(plan.lm, bounds.concurrency, samples=plan.file.header.settings.get("samples", 1))
     return run_trials(
-        plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=bounds.concurrency,
+        plan.todo, plan.ask, plan.file, plan.file.header.rubric, store=store, concurrency=together,
         limit_cost=bounds.limit_cost, cancel=cancel, on_result=on_result, damages_of=plan.damages_of, spent_usd=spent,
     )  # fmt: skip
 

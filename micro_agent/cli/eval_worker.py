@@ -1,6 +1,6 @@
 """A worker of an eval, in a process of its own: it makes agents as the driver does, with the keys of where it runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,13 +27,13 @@ class Given:
     Attributes:
         header: As it stands in the result file, without the ids of the tasks.
         settings: Those of the driver, without secrets.
-        base_url: The address that its user has named.
+        base_urls: The addresses that its user has named.
         demos: The content of the file of demos that was named.
     """
 
     header: bytes
     settings: Settings
-    base_url: str | None
+    base_urls: tuple[str, ...]
     demos: bytes | None
 
 
@@ -52,11 +52,11 @@ class Asking:
         self.folder.cleanup()
 
 
-def setup_of(header: Header, found: Settings, base_url: str | None, traces: Path | None) -> Setup:
+def setup_of(header: Header, found: Settings, base_urls: Sequence[str], traces: Path | None) -> Setup:
     """What the workers of an eval are told. ``traces``: the folder that the results name."""
     demos: str | None = header.settings["demos"]
     given = Given(
-        mask_of().encode(header.model_copy(update={"tasks": []})), _without_secrets(found), base_url,
+        mask_of().encode(header.model_copy(update={"tasks": []})), _without_secrets(found), tuple(base_urls),
         None if demos is None else Path(demos).read_bytes(),
     )  # fmt: skip
     return Setup(
@@ -66,7 +66,7 @@ def setup_of(header: Header, found: Settings, base_url: str | None, traces: Path
 
 
 def workers_for(
-    executor_of: Callable[[Setup], Executor], bench: Bench, tools: dict[str, Tool], base_url: str | None
+    executor_of: Callable[[Setup], Executor], bench: Bench, tools: dict[str, Tool], base_urls: Sequence[str]
 ) -> Callable[[Header, Path, Path], Executor]:  # fmt: skip
     """Makes those who ask an arm of an optimization: what they are told is what the workers of an eval are."""
 
@@ -76,7 +76,7 @@ def workers_for(
             "max_steps": bench.limits.max_steps, "max_time": bench.limits.max_time,
         }  # fmt: skip
         told = header.model_copy(update={"settings": agents})
-        return executor_of(setup_of(told, bench.settings, base_url, traces))
+        return executor_of(setup_of(told, bench.settings, base_urls, traces))
 
     return made
 
@@ -92,7 +92,8 @@ def asking(given: Given) -> Asking:
     found = _with_secrets(given.settings, load_settings(env_file=".env"))
     header, folder = Header.model_validate_json(given.header), TemporaryDirectory(prefix="micro-agent-worker-")
     header.settings["demos"] = given.demos and _written(given.demos, Path(folder.name, "demos.json"))
-    asker = asker_of(header, found, given.base_url, "those of the driver: put the same files on each machine")
+    others = "those of the driver: put the same files on each machine"
+    asker = asker_of(Path(header.dataset), header, found, [url.rstrip("/") for url in given.base_urls], others)
     return Asking(*asker.asking(header), asker, folder)
 
 

@@ -12,7 +12,7 @@ import typer
 from micro_agent.cli.messages import print_json, print_text, say
 from micro_agent.cli.options import (
     AskedMode,
-    BaseUrl,
+    BaseUrls,
     Demos,
     Json,
     MaxSteps,
@@ -83,7 +83,7 @@ def optimize(
     ] = None,
     epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
-        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel.", min=1)
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials in parallel, per server.", min=1)
     ] = 4,
     executor: ExecutorOption = By.threads,
     ray_address: RayAddress = None,
@@ -91,7 +91,7 @@ def optimize(
     per_worker: PerWorker = None,
     provider: Provider = None,
     model: Model = None,
-    base_url: BaseUrl = None,
+    base_url: BaseUrls = None,
     mode: AskedMode = Mode.auto,
     use_tool_calls: UseToolCalls = None,
     demos: Demos = None,
@@ -130,6 +130,7 @@ def optimize(
     from micro_agent.evaluation.datasets.shipped import usual_tasks
     from micro_agent.models import configure_lm
     from micro_agent.models.identity import provider_of
+    from micro_agent.models.servers import at_once
     from micro_agent.optimize import Bench, Bounds, Teller
     from micro_agent.optimize import optimize as work
 
@@ -145,8 +146,8 @@ def optimize(
 
     with _stopping() as cancel:
         bounds = Bounds(
-            concurrency=concurrency, limit_cost=limit_cost, cancel=cancel,
-            workers_for=spread and workers_for(spread.executor, bench, offered, base_url),
+            concurrency=at_once(lm, concurrency, samples=found.samples), limit_cost=limit_cost, cancel=cancel,
+            workers_for=spread and workers_for(spread.executor, bench, offered, base_url or ()),
         )  # fmt: skip
         outcome = work(
             job, dataset, bench, target, bounds=bounds, teller=Teller(sys.stderr), force=force,

@@ -1,6 +1,6 @@
 """What several commands share: options with their environment variables, the settings, the runs on record."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -81,6 +81,10 @@ Confirmations = Annotated[
 Provider = Annotated[str | None, option(metavar="P", env="LLM_PROVIDER", help="ollama, openai, litellm, tiny or mock.")]
 Model = Annotated[str | None, option(metavar="M", env="MICRO_AGENT_MODEL", help="Model name.")]
 BaseUrl = Annotated[str | None, option(metavar="U", env="MICRO_AGENT_BASE_URL", help="URL of the server.")]
+BaseUrls = Annotated[
+    list[str] | None,
+    option("--base-url", metavar="U", env="MICRO_AGENT_BASE_URL", help="URL of a server; repeatable."),
+]  # fmt: skip
 
 Tools = Annotated[
     list[str] | None,
@@ -187,7 +191,7 @@ def store_of(found: "Settings", traces_dir: Path | None, repository: "Repository
     return TraceStore(traces_dir or found.traces_dir, state_dir=found.micro_agent_state_dir)
 
 
-def measured_model(found: "Settings", provider: str | None, model: str | None, base_url: str | None) -> Any:
+def measured_model(found: "Settings", provider: str | None, model: str | None, base_url: Sequence[str] | None) -> Any:
     """The model that figures are to be of: the named one, whatever ``LLM_FALLBACK`` says; else that of `ask`, now.
 
     Raises:

@@ -5,12 +5,14 @@ is recorded as a run.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from micro_agent.doctor.check import Check, ok, skip, warn
+from micro_agent.doctor.check import Check, fail, ok, skip, warn
 from micro_agent.doctor.folders import folder
 from micro_agent.doctor.server import ollama_context, served
+from micro_agent.errors import ConfigurationError
 from micro_agent.models.settings import Settings
 from micro_agent.models.target import Target
 
@@ -22,6 +24,8 @@ _PROBED = ("tools", "schema", "speed")
 def examine(asked: Target, settings: Settings, *, mode: str = "auto", tools: Sequence[str] | None = None,
             traces_dir: Path | None = None, timeout_s: float = 30.0) -> Iterator[Check]:  # fmt: skip
     """Every check, each as soon as it is made: provider, model, context, tools, schema, speed, price, toolset, folders.
+
+    Of several servers the first is looked at, and whether the others have the same model.
 
     Args:
         asked: The provider, and the model, address and key if others than those of ``settings`` are meant. What is
@@ -59,7 +63,9 @@ def _of_model(target: Target, settings: Settings, mode: str, timeout_s: float) -
     from micro_agent.models.identity import mode_of
     from micro_agent.models.making import lm_of
 
-    lm = lm_of(target, settings)
+    lm = lm_of(replace(target, others=()), settings)
+    if target.others:
+        yield _alike(target, settings)
     if target.provider == "ollama":
         yield ollama_context(target, settings, timeout_s=timeout_s)
     elif target.provider != "mock":
@@ -71,6 +77,21 @@ def _of_model(target: Target, settings: Settings, mode: str, timeout_s: float) -
 
         yield from probes(lm, mode=mode_of(lm, mode), timeout_s=timeout_s)  # pyright: ignore[reportArgumentType]
     yield _price(lm, target, settings)
+
+
+def _alike(target: Target, settings: Settings) -> Check:
+    from micro_agent.models.making import lm_of
+
+    said: list[str] = []
+    try:
+        lm_of(target, settings, announce=said.append)
+    except ConfigurationError as error:
+        return fail("servers", str(error), "start them alike: the same model, context and chat template")
+    if said:
+        return warn("servers", "; ".join(said), "start what does not answer, or leave it out")
+    return ok(
+        "servers", f"the same model, as far as they say, at {' and '.join((target.base_url or '', *target.others))}"
+    )
 
 
 def _context(lm: Any, settings: Settings) -> Check:

@@ -3,6 +3,7 @@
 Importing this package imports no DSPy; `configure_lm` does.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.models.announcing import Announce, to_stderr
@@ -20,7 +21,7 @@ __all__ = ["Settings", "configure_lm", "load_settings"]
 def configure_lm(
     provider: str | None = None,
     model: str | None = None,
-    base_url: str | None = None,
+    base_url: str | Sequence[str] | None = None,
     api_key: str | None = None,
     *,
     settings: Settings | None = None,
@@ -37,12 +38,13 @@ def configure_lm(
     Nothing is configured globally and nothing is cached or retried by the LM itself. It carries ``provider_name`` and
     ``fallback_from``, a list of ``{"provider", "reason"}`` of those that were passed over. Its engine has
     ``default_mode``, the mode that ``auto`` stands for. For Ollama the server is asked for its models at once; no other
-    server is asked anything.
+    server is asked anything, unless there are several: those are asked which model they have.
 
     Args:
         provider: ``openai``, ``ollama``, ``litellm``, ``tiny`` or ``mock``; by default ``LLM_PROVIDER``.
         model: Its model. Like ``base_url`` and ``api_key`` it counts for the named provider, never for a fall-back.
-        base_url: Its address.
+        base_url: Its address. Several are servers with the same model: a run is asked at the least loaded one and stays
+            there, and one that fails is left out for a while (``openai`` and ``ollama``).
         api_key: Its key, where it takes one (``openai``, ``litellm``). By default ``OPENAI_API_KEY``, which goes to
             ``base_url`` or to the server of the settings.
         settings: By default those of the environment.
@@ -53,10 +55,15 @@ def configure_lm(
 
     Raises:
         ConfigurationError: No such provider, two that are named, or one that cannot be used while no other may be
-            (`UnusableError`); one line says what to do.
+            (`UnusableError`), or servers that do not have the same model; one line says what to do.
     """
     settings = settings or load_settings()
-    asked = Target(provider_named(provider) if provider else None, model or None, base_url or None, api_key or None)
+    several = () if base_url is None or isinstance(base_url, str) else tuple(base_url)
+    first = base_url if isinstance(base_url, str) else next(iter(several), None)
+    asked = Target(
+        provider_named(provider) if provider else None, model or None, first or None, api_key or None,
+        others=several[1:],
+    )  # fmt: skip
     allowed = settings.llm_fallback if fallback is None else fallback
-    target = choose(asked, settings, fallback=allowed, announce=announce or to_stderr)
-    return lm_of(target, settings, lm_kwargs)
+    announce = announce or to_stderr
+    return lm_of(choose(asked, settings, fallback=allowed, announce=announce), settings, lm_kwargs, announce=announce)

@@ -46,16 +46,22 @@ class Turns:
     """Bounds the requests under way at one server, for threads and event loops together.
 
     There is no bound until the server's context was full. From then on one is let through at a time, and one more after
-    every `MORE_AFTER` replies. Who comes first is first.
+    every `MORE_AFTER` replies. Who comes first is first. Never are there more than ``limit``, where that is set.
     """
 
     def __init__(self) -> None:
+        self.limit: int | None = None
         self.most: int | None = None
         """How many may be under way; ``None``: any number."""
         self._lock = Lock()
         self._under_way = 0
         self._replies = 0
         self._waiting: deque[Future[None]] = deque()
+
+    def bound(self, limit: int) -> None:
+        """Let so many be under way from now on, at most."""
+        with self._lock:
+            self.limit = self.most = limit
 
     @contextmanager
     def taken(self, endpoint: Endpoint) -> Generator[None]:
@@ -100,7 +106,7 @@ class Turns:
             if not turn.cancel():  # it came at the same moment
                 self._left()
             if isinstance(error, TimeoutError):
-                raise timed_out(url, deadline) from error
+                raise marked(timed_out(url, deadline), queued=True) from error
             raise
 
     @contextmanager
@@ -118,7 +124,7 @@ class Turns:
 
     def _replied(self) -> None:
         with self._lock:
-            if self.most is not None:
+            if self.most is not None and self.most != self.limit:
                 self._replies += 1
                 self.most += self._replies % MORE_AFTER == 0
 

@@ -6,11 +6,14 @@ length is kept as well: that its chat template has no tools, and which program i
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import PurePath
 from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from micro_agent.models.addresses import is_public_openai
-from micro_agent.models.identity import Told, provider_of, traits_of
+from micro_agent.models.identity import Served, Told, provider_of, traits_of
 from micro_agent.models.lookup import LookupFailed, look_up
 from micro_agent.models.prices import listed_context
 from micro_agent.models.refusals import context_limit
@@ -74,14 +77,25 @@ def learned_length(lm: Any, error: BaseException) -> int | None:
     return limit
 
 
-def _asked(lm: Any, engine: Any) -> Told:
+def told_at(engine: Any) -> Told:
+    """What the server of an engine of ours says, asked now."""
     if hasattr(engine, "num_ctx"):
         return _ollama(engine.base_url, engine.model)
+    if is_public_openai(engine.base_url):
+        return Told(listed_context(f"{engine.provider}/{engine.model}"))
+    return _openai(engine.base_url, engine.model, engine.endpoint.headers)
+
+
+def _asked(lm: Any, engine: Any) -> Told:
+    if hasattr(engine, "agreed"):  # it stands for several servers
+        return engine.agreed()
+    if hasattr(engine, "num_ctx"):
+        return told_at(engine)
     base_url = getattr(engine, "base_url", None) or lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
     if base_url is None or is_public_openai(base_url):
         return Told(listed_context(lm.model))
     ours = provider_of(lm) == "openai" and hasattr(engine, "endpoint")
-    return _openai(base_url, engine.model, engine.endpoint.headers) if ours else Told()
+    return told_at(engine) if ours else Told()
 
 
 def _ollama(base_url: str, model: str) -> Told:
@@ -91,11 +105,15 @@ def _ollama(base_url: str, model: str) -> Told:
     """
     try:
         told = look_up(f"{base_url}/api/show", timeout_s=PATIENCE_S, body={"model": model})
-    except LookupFailed:
-        return Told()
+    except LookupFailed as failed:
+        missing = Served("no model of that name") if failed.status == 404 else Served()
+        return Told(served=missing, silent=str(failed) if failed.status is None else None)
     info, can = _object(_object(told).get("model_info")), _object(told).get("capabilities")
     length = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
-    return Told(length, vision="vision" in cast(list[Any], can) if isinstance(can, list) and can else None)
+    kept, template = _object(_object(told).get("details")), _object(told).get("template")
+    served = Served(model, length, _together(kept, ("parameter_size", "quantization_level")), _digest(template))
+    vision = "vision" in cast(list[Any], can) if isinstance(can, list) and can else None
+    return Told(length, vision=vision, served=served)
 
 
 def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> Told:
@@ -113,13 +131,16 @@ def _openai(base_url: str, model: str, headers: Mapping[str, str]) -> Told:
             found = read(look_up(url, timeout_s=PATIENCE_S, headers=headers), model)
         except LookupFailed as failed:
             if failed.status is None:
+                told = told if told.served.name else replace(told, silent=str(failed))
                 break
             continue
+        known, new = told.served, found.served
         told = Told(
             told.length or found.length, told.software or found.software,
             _first(told.template_has_tools, found.template_has_tools), _first(told.vision, found.vision),
+            Served(known.name or new.name, None, known.weights or new.weights, known.template or new.template),
         )  # fmt: skip
-    return told
+    return replace(told, served=replace(told.served, length=told.length))
 
 
 def _of_listing(told: Any, model: str) -> Told:
@@ -135,7 +156,10 @@ def _of_listing(told: Any, model: str) -> Told:
     names = ("max_model_len", "loaded_context_length", "context_length", "context_window")
     found = [_count(entry.get(name)) for name in names] + [_count(_object(entry.get("meta")).get("n_ctx"))]
     length = next((length for length in found if length is not None), None)
-    return Told(length, "llama.cpp" if entry.get("owned_by") == "llamacpp" else None)
+    listed_names = [PurePath(str(one.get("id"))).name.removesuffix(".gguf") for one in ([entry] if entry else entries)]
+    weights = _together(_object(entry.get("meta")), ("n_params", "size"))
+    software = "llama.cpp" if entry.get("owned_by") == "llamacpp" else None
+    return Told(length, software, served=Served(", ".join(listed_names[:5]) or None, None, weights))
 
 
 def _of_props(told: Any, model: str) -> Told:
@@ -145,7 +169,16 @@ def _of_props(told: Any, model: str) -> Told:
     vision = _object(props.get("modalities")).get("vision")
     settings = _object(props.get("default_generation_settings"))
     software = "llama.cpp" if settings else None
-    return Told(_count(settings.get("n_ctx")), software, _bool(tools), _bool(vision))
+    served = Served(template=_digest(props.get("chat_template")))
+    return Told(_count(settings.get("n_ctx")), software, _bool(tools), _bool(vision), served)
+
+
+def _together(told: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    return ", ".join(f"{name} {told[name]}" for name in names if told.get(name)) or None
+
+
+def _digest(text: Any) -> str | None:
+    return sha256(text.encode(errors="replace")).hexdigest() if isinstance(text, str) and text else None
 
 
 def _object(value: Any) -> Mapping[str, Any]:

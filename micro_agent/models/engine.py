@@ -62,6 +62,10 @@ class HttpEngine(Traits, ABC):
     def dump_state(self) -> dict[str, Any]:
         """The settings as JSON, without the key."""
 
+    @abstractmethod
+    def twin(self) -> "AsyncHttpEngine":
+        """The same for ``async`` callers."""
+
     @classmethod
     def load_state(cls, state: dict[str, Any]) -> Self:
         """An engine with those settings."""
@@ -90,7 +94,7 @@ class HttpEngine(Traits, ABC):
             raise
         return self.response(outcome[0])
 
-    def stream(self, request: lm15.Request) -> Iterator[Any]:
+    def stream(self, request: lm15.Request) -> Generator[Any]:
         """The reply as DSPy's stream events, text as it arrives; raises as `complete` does."""
         outcome: list[dict[str, Any]] = []
         yield lm15.StreamStartEvent(model=self.model)

@@ -1,6 +1,6 @@
 """What is known of a model from its `dspy.LM`: one of `configure_lm` says it, others are read from their name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from micro_agent.models.wire_schemas import Form
@@ -8,6 +8,19 @@ from micro_agent.run import Finish, Mode
 
 Wanted = Literal["auto", "native", "json"]
 WantedFinish = Literal["auto", "call", "ask", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Which model a server says that it has, so that two can be compared; ``None``: it does not say."""
+
+    name: str | None = None
+    """As it lists it: without the folder and the ending of a file."""
+    length: int | None = None
+    weights: str | None = None
+    """What tells them from others of that name, such as how many they are and in how many bytes."""
+    template: str | None = None
+    """The sha256 of its chat template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +33,9 @@ class Told:
     template_has_tools: bool | None = None
     vision: bool | None = None
     """Whether the model takes images."""
+    served: Served = field(default=Served(), compare=False)
+    silent: str | None = field(default=None, compare=False)
+    """Why it gave no answer at all."""
 
 
 class Traits:
@@ -51,6 +67,13 @@ def traits_of(lm: Any) -> Any:
     """
     engine = getattr(lm, "engine", None)
     return engine if hasattr(engine, "refuses_tools") else lm.__dict__.setdefault("_micro_agent_traits", Traits())
+
+
+def addresses_of(lm: Any) -> str | list[str] | None:
+    """Where the server of a model is; a list where there are several."""
+    traits = traits_of(lm)
+    several = getattr(traits, "base_urls", None)
+    return list(several) if several else getattr(traits, "base_url", None)
 
 
 def provider_of(lm: Any) -> str:

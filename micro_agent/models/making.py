@@ -1,22 +1,30 @@
 """The `dspy.LM` of a target that was chosen: its engine, its sampling settings."""
 
+from dataclasses import replace
 from typing import Any
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.models.announcing import Announce, to_stderr
 from micro_agent.models.settings import Settings, keep_offline
 from micro_agent.models.target import Target
 
 
-def lm_of(target: Target, settings: Settings, lm_kwargs: dict[str, Any] | None = None) -> Any:
+def lm_of(
+    target: Target, settings: Settings, lm_kwargs: dict[str, Any] | None = None, *, announce: Announce = to_stderr
+) -> Any:
     """The `dspy.LM` that asks a chosen target. It carries ``provider_name`` and ``fallback_from``.
 
-    OpenAI's reasoning models refuse our defaults, so those are left out where DSPy says so.
+    OpenAI's reasoning models refuse our defaults, so those are left out where DSPy says so. The servers of a target
+    with several addresses are asked at once which model they have; ``announce`` is told which are left out, and when.
+
+    Raises:
+        ConfigurationError: A sampling setting is wrong, or two servers do not have the same model.
     """
     import dspy
 
     keep_offline()
     more = lm_kwargs or {}
-    engine = _engine(target, settings)
+    engine = _engines(target, settings, announce) if target.others else _engine(target, settings)
     name = str(target.model) if target.provider == "litellm" else f"{target.provider}/{target.model}"
     sampling: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
     asked: dict[str, Any] = {
@@ -31,7 +39,19 @@ def lm_of(target: Target, settings: Settings, lm_kwargs: dict[str, Any] | None =
     except (dspy.LMConfigurationError, ValueError, TypeError) as error:
         raise ConfigurationError(" ".join(str(error).split())) from error
     lm.__dict__.update(provider_name=target.provider, fallback_from=list(target.fallback_from))
+    if target.others:
+        from micro_agent.models.context_length import told_by
+
+        told_by(lm)
     return lm
+
+
+def _engines(target: Target, settings: Settings, announce: Announce) -> Any:
+    """The engine that stands for all servers of the target."""
+    from micro_agent.models.servers import ServersEngine
+
+    each = [replace(target, base_url=url) for url in (target.base_url, *target.others)]
+    return ServersEngine([_engine(one, settings) for one in each], announce=announce)
 
 
 def _engine(target: Target, settings: Settings) -> Any:

@@ -3,6 +3,7 @@
 A server that today's settings do not name for its provider is sent no key, and is announced.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from micro_agent.errors import ConfigurationError
@@ -31,16 +32,17 @@ def foreign_url(provider: str, base_url: str | None, settings: Settings) -> str 
 
 
 def recorded_lm(
-    provider: str, model: str, base_url: str | None, settings: Settings, *, given: str | None = None
-) -> Any:
+    provider: str, model: str, base_url: str | Sequence[str] | None, settings: Settings, *,
+    given: str | Sequence[str] | None = None,
+) -> Any:  # fmt: skip
     """The `dspy.LM` of a record.
 
     Args:
         provider: As it is on record; no other is used.
         model: Its model, as `configure_lm` takes it.
-        base_url: Where its server was.
+        base_url: Where its server was, or its servers.
         settings: Today's.
-        given: An address that the caller names today: it counts instead, and gets the key.
+        given: An address that the caller names today, or several: they count instead, and get the key.
 
     Raises:
         ConfigurationError: The model cannot be asked, or LiteLLM would send the keys of the environment to a host that
@@ -48,15 +50,23 @@ def recorded_lm(
     """
     from micro_agent.models.making import lm_of
 
-    if not given and (url := foreign_url(provider, base_url, settings)):
-        there = f"{url}, which the record names and today's settings do not"
+    there = _each(given) or _each(base_url)
+    foreign = [] if given else [url for one in there if (url := foreign_url(provider, one, settings))]
+    if foreign:
+        url = " --base-url ".join(foreign)
+        where = f"{' and '.join(foreign)}, which the record names and today's settings do not"
         if provider == "litellm":
-            told = f"LiteLLM would take keys of the environment to {there}"
+            told = f"LiteLLM would take keys of the environment to {where}"
             raise ConfigurationError(f"{told}: pass --base-url {url} to allow that")
         keyless = f"; it is sent no key (with --base-url {url} it is)" if settings.openai_api_key else ""
-        to_stderr(f"asking {model} at {there}{keyless if provider == 'openai' else ''}")
-    asked = Target(provider_named(provider), model, given or base_url, recorded=not given)
+        to_stderr(f"asking {model} at {where}{keyless if provider == 'openai' else ''}")
+    first = there[0] if there else None
+    asked = Target(provider_named(provider), model, first, recorded=not given, others=tuple(there[1:]))
     return lm_of(choose(asked, settings, fallback=False, announce=to_stderr), settings)
+
+
+def _each(addresses: str | Sequence[str] | None) -> list[str]:
+    return [addresses] if isinstance(addresses, str) else list(addresses or ())
 
 
 def model_of(run: Run, settings: Settings, *, base_url: str | None = None) -> Any:

@@ -9,7 +9,44 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from math import inf
 from time import monotonic
+from typing import Protocol
+
+
+class Place(Protocol):
+    """A server that is one of several."""
+
+    def vacate(self) -> None:
+        """One run less is asked there."""
+        ...
+
+
+class Seat:
+    """Where a run is asked, of several servers. It has one once it was asked, and keeps it while the server is well.
+
+    ``until`` is the `time.monotonic` instant at which the time of the run is over.
+    """
+
+    __slots__ = ("at", "over", "until")
+
+    def __init__(self) -> None:
+        self.at: Place | None = None
+        self.until, self.over = inf, False
+
+    def leave(self) -> None:
+        """The run is over: others may be asked there in its place."""
+        self.over, at = True, self.at
+        if at is not None:
+            self.at = None
+            at.vacate()
+
+
+@dataclass(slots=True)
+class Noted:
+    """What an engine notes of a call: the address of the server that answered, where it has several."""
+
+    server: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +64,9 @@ class CallScope:
     """So many replies are asked for in one request, of a server that takes that."""
     traceparent: str | None = None
     """The span of this call, which servers are told where spans are sent (W3C Trace Context)."""
+    seat: Seat | None = None
+    """That of the run; ``None`` for a call that belongs to none."""
+    noted: Noted | None = None
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, not below 0; ``None`` without one."""
@@ -68,6 +108,14 @@ def several(count: int) -> Generator[None]:
     """Ask for so many replies in one request in this block."""
     with calling(replace(current(), count=count)) if count > 1 else nullcontext():
         yield
+
+
+@contextmanager
+def noting() -> Generator[Noted]:
+    """Note in this block what an engine has to say of a call beside its reply."""
+    noted = Noted()
+    with calling(replace(current(), noted=noted)):
+        yield noted
 
 
 @contextmanager

@@ -25,6 +25,8 @@ class Target:
     fallback_from: tuple[dict[str, str], ...] = ()
     recorded: bool = False
     """Whether the address is of a record, which names no server for a key."""
+    others: tuple[str, ...] = ()
+    """Further addresses, where the same model is as well."""
 
 
 def provider_named(name: str) -> Provider:

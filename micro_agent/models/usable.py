@@ -1,6 +1,7 @@
 """Whether a provider can be used, and with which model, address and key: one function a provider. No DSPy here."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 
 from micro_agent.errors import ConfigurationError
@@ -22,17 +23,21 @@ def usable(provider: Provider, asked: Target, settings: Settings, announce: Anno
 
     Raises:
         UnusableError: The provider cannot be used.
-        ConfigurationError: The address in ``asked`` is not one.
+        ConfigurationError: An address in ``asked`` is not one, or stands there twice, or there are several and the
+            provider takes one.
     """
+    if asked.others and provider not in ("openai", "ollama"):
+        raise ConfigurationError(f"{provider} takes one base URL; several go with openai and ollama")
     return _USABLE[provider](asked, settings, announce)
 
 
 def _openai(asked: Target, settings: Settings, announce: Announce) -> Target:
     """Usable with a key, or at any address but the public one: a compatible local server needs no key."""
-    address = _address(asked.base_url, http_url)
-    base_url = address or settings.openai_base_url
-    given = address is not None and not asked.recorded
-    key = asked.api_key or openai_key(base_url, settings, announce, given=given)
+    addresses = _addresses(asked, http_url)
+    base_url, *others = addresses or (settings.openai_base_url,)
+    given = bool(addresses) and not asked.recorded
+    keys = [openai_key(url, settings, announce, given=given) for url in (base_url, *others)]
+    key = asked.api_key or (keys[0] if all(keys) else None)
     if not key and is_public_openai(base_url):
         if settings.openai_api_key:
             raise UnusableError(
@@ -43,22 +48,30 @@ def _openai(asked: Target, settings: Settings, announce: Announce) -> Target:
             "OPENAI_API_KEY is not set",
             "set it, or OPENAI_BASE_URL for a compatible server, or use --provider ollama or --provider mock",
         )
-    return Target("openai", asked.model or settings.openai_model, base_url, key)
+    return Target("openai", asked.model or settings.openai_model, base_url, key, others=tuple(others))
 
 
 def _ollama(asked: Target, settings: Settings, announce: Announce) -> Target:
-    base_url = _address(asked.base_url, ollama_url) or settings.ollama_host
-    names = ollama_models(base_url, timeout_s=PATIENCE_S)
+    addresses = _addresses(asked, ollama_url) or (settings.ollama_host,)
+    there, names = _listed(addresses)
     wanted = asked.model or settings.ollama_model
     if wanted is None:
-        announce(f"OLLAMA_MODEL is not set: using {names[0]}, the first model that {base_url} lists")
-        return Target("ollama", names[0], base_url)
+        announce(f"OLLAMA_MODEL is not set: using {names[0]}, the first model that {there} lists")
+        return Target("ollama", names[0], addresses[0], others=addresses[1:])
     if wanted not in names and f"{wanted}:latest" not in names:
         raise UnusableError(
-            f"Ollama at {base_url} has no model {wanted!r}",
+            f"Ollama at {there} has no model {wanted!r}",
             f"run `ollama pull {wanted}`, or use one of {', '.join(names[:10])}",
         )
-    return Target("ollama", wanted, base_url)
+    return Target("ollama", wanted, addresses[0], others=addresses[1:])
+
+
+def _listed(addresses: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The first server that answers, and its models; raises the error of the last if none does."""
+    for url in addresses[:-1]:
+        with suppress(UnusableError):
+            return url, ollama_models(url, timeout_s=PATIENCE_S)
+    return addresses[-1], ollama_models(addresses[-1], timeout_s=PATIENCE_S)
 
 
 def _litellm(asked: Target, settings: Settings, announce: Announce) -> Target:
@@ -88,6 +101,13 @@ def _mock(asked: Target, settings: Settings, announce: Announce) -> Target:
 _USABLE: dict[Provider, Callable[[Target, Settings, Announce], Target]] = {
     "openai": _openai, "ollama": _ollama, "litellm": _litellm, "tiny": _tiny, "mock": _mock,
 }  # fmt: skip
+
+
+def _addresses(asked: Target, read: Callable[[str], str]) -> tuple[str, ...]:
+    found = [url for text in (asked.base_url, *asked.others) if (url := _address(text, read)) is not None]
+    if twice := [url for url in found if found.count(url) > 1]:
+        raise ConfigurationError(f"the base URL {twice[0]} is named twice: leave one of them out")
+    return tuple(found)
 
 
 def _address(text: str | None, read: Callable[[str], str]) -> str | None:

@@ -52,7 +52,7 @@ def ended(run: Run) -> str:
 def of_call(run: Run, call: LMCall, before: LMCall | None, *, in_force: bool, content: bool) -> Attributes:
     """``model.step``: one reply to a request."""
     told: dict[str, Attribute | None] = {
-        **_asking(run), **_tokens(call.input_tokens, call.output_tokens, call.cost_usd),
+        **_asking(run, call.server), **_tokens(call.input_tokens, call.output_tokens, call.cost_usd),
         "gen_ai.response.model": call.model, "gen_ai.response.finish_reasons": _list(call.finish_reason),
         "response.json_valid": call.error is None and not call.repairs,
         "format_retry": before is not None and before.error is not None,
@@ -153,12 +153,12 @@ def of_word(step: Step, *, content: bool) -> Attributes:
     return _known(told)
 
 
-def _asking(run: Run) -> dict[str, Attribute | None]:
-    return {_KIND: "LLM", "gen_ai.operation.name": "chat", **_model(run)}
+def _asking(run: Run, server: str | None = None) -> dict[str, Attribute | None]:
+    return {_KIND: "LLM", "gen_ai.operation.name": "chat", **_model(run, server)}
 
 
-def _model(run: Run) -> dict[str, Attribute | None]:
-    address = urlsplit(run.base_url or "")
+def _model(run: Run, server: str | None = None) -> dict[str, Attribute | None]:
+    address = urlsplit(server or run.base_url or "")
     try:
         port = address.port
     except ValueError:  # a base URL of a record that was changed by hand

@@ -14,7 +14,7 @@ from micro_agent.evaluation.results import Key, ResultFile
 from micro_agent.evaluation.runner import Ending, Trial, agent_ask, remaining, run_trials, run_with, trials
 from micro_agent.evaluation.task import Task
 from micro_agent.evaluation.workers.feed import Executor
-from micro_agent.models.identity import Wanted, mode_of, provider_of, traits_of
+from micro_agent.models.identity import Wanted, addresses_of, mode_of, provider_of
 from micro_agent.models.settings import Settings
 from micro_agent.optimize.ending import NotFinished, left_to_spend
 from micro_agent.optimize.job import Job
@@ -59,7 +59,7 @@ class Bench:
         return {
             "provider": provider_of(self.lm),
             "model": self.lm.model,
-            "base_url": getattr(traits_of(self.lm), "base_url", None),
+            "base_url": sorted(where) if isinstance(where := addresses_of(self.lm), list) else where,
             "mode": mode_of(self.lm, self.mode),
             "sampling": sampling,
             "limits": asdict(self.limits),

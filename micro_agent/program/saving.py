@@ -74,9 +74,14 @@ def without_secrets(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def _keyed(engine: dict[str, Any]) -> dict[str, Any]:
     """The state of an engine of ours for OpenAI's wire, with the key that is meant for its server today."""
-    settings = load_settings()
-    if not engine["class"].startswith("micro_agent.models.openai:") or settings.openai_api_key is None:
+    settings, state = load_settings(), engine["state"]
+    if settings.openai_api_key is None:
         return engine
-    if foreign_url("openai", engine["state"]["base_url"], settings) is not None:
-        return engine
-    return {**engine, "state": {**engine["state"], "api_key": settings.openai_api_key.get_secret_value()}}
+    key = settings.openai_api_key.get_secret_value()
+    if engine["class"].startswith("micro_agent.models.openai:"):
+        meant = foreign_url("openai", state["base_url"], settings) is None
+        return {**engine, "state": {**state, "api_key": key}} if meant else engine
+    if engine["class"].startswith("micro_agent.models.servers:") and state["kind"] == "openai":
+        meant = all(foreign_url("openai", url, settings) is None for url in state["base_urls"])
+        return {**engine, "state": {**state, "each": {**state["each"], "api_key": key}}} if meant else engine
+    return engine

@@ -15,7 +15,7 @@ from micro_agent.replay.parts import Parts
 from micro_agent.run import LMCall, Mode, Run
 from micro_agent.wires import JsonWire, NativeWire, View
 
-_MEASURED = ("model", "settings", "input_tokens", "output_tokens", "cost_usd", "latency_s", "retries")
+_MEASURED = ("model", "server", "settings", "input_tokens", "output_tokens", "cost_usd", "latency_s", "retries")
 
 
 class NoReply(Exception):

@@ -75,6 +75,7 @@ class LMCall(_Data):
     repairs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     prose: bool = False  # whether the final answer was plain text, in no form that says so
     model: str | None = None  # that the server says answered
+    server: str | None = None  # the address of the server that answered, where there were several to ask
     mode: Mode = "native"
     input_tokens: int | None = None
     output_tokens: int | None = None

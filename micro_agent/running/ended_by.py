@@ -10,7 +10,7 @@ from micro_agent.tools import Outcome
 
 def no_reply(error: Exception, run: Run, limits: Limits, *, late: bool) -> Failure:
     """An exception of a model call; ``late``: the time of the run was over by then."""
-    failure = failure_of(error, base_url=run.base_url, model=run.model)
+    failure = failure_of(error, base_url=getattr(error, "server", run.base_url), model=run.model)
     data = {"code": failure.code, "message": failure.message, "retries": getattr(error, "retries", 0)}
     if late:
         told = f"max_time ({limits.max_time:g} s) was over before the model had answered"

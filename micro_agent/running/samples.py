@@ -14,7 +14,7 @@ from time import perf_counter
 from micro_agent.effects import Asked, Plan, Planned
 from micro_agent.models.failures import LM_ERRORS
 from micro_agent.models.identity import traits_of
-from micro_agent.models.scope import spanned
+from micro_agent.models.scope import Noted, noting, spanned
 from micro_agent.planning.planner import Planner
 from micro_agent.run import LMCall, utc_now
 from micro_agent.run.sampling import under_way
@@ -47,7 +47,8 @@ def planned(planner: Planner, effect: Plan, ask: Callable[[Callable[[], Planned]
 
     def one(planner: Planner, count: int = 1) -> _Tried | Exception:
         try:
-            return ask(lambda: planner.plan(effect.run, asks=effect.asks, count=count))
+            with noting() as noted:
+                return _noted(ask(lambda: planner.plan(effect.run, asks=effect.asks, count=count)), noted)
         except LM_ERRORS as error:  # raised again, if no reply came beside it
             return error
 
@@ -74,7 +75,8 @@ async def aplanned(
 
     async def one(planner: Planner, count: int = 1) -> _Tried | Exception:
         try:
-            return await ask(lambda: planner.aplan(effect.run, asks=effect.asks, count=count))
+            with noting() as noted:
+                return _noted(await ask(lambda: planner.aplan(effect.run, asks=effect.asks, count=count)), noted)
         except LM_ERRORS as error:  # raised again, if no reply came beside it
             return error
 
@@ -83,6 +85,14 @@ async def aplanned(
         tried = [await one(planner, effect.count)] if _in_one(planner, effect) else []
         tried += await asyncio.gather(*map(one, _planners(planner, effect, tried)))
     return _together(tried, begun)
+
+
+def _noted(tried: _Tried, noted: Noted) -> _Tried:
+    """What was planned, with the server that answered."""
+    if noted.server is not None and isinstance(tried[0], LMCall):
+        for call in (tried[0], *tried[0].samples):
+            call.server = noted.server
+    return tried
 
 
 def _span_of(effect: Plan) -> str | None:

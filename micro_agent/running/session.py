@@ -18,7 +18,7 @@ from micro_agent.errors import StorageError
 from micro_agent.loop.agent_loop import AgentLoop
 from micro_agent.models.failures import LM_ERRORS
 from micro_agent.models.retry import aattempts, attempts
-from micro_agent.models.scope import CallScope, calling
+from micro_agent.models.scope import CallScope, Seat, calling
 from micro_agent.planning.planner import Planner
 from micro_agent.run import Run, Step
 from micro_agent.run.sampling import most_samples
@@ -55,12 +55,11 @@ class Session:
     _started: bool = False
     _heard: AnswerFilter | None = None
     _unstored: StorageError | None = None
-    _time_is_up: float = inf
 
     def __post_init__(self) -> None:
         self.approvals = Approvals(self.run, self.confirm, self.journal, self.approval_ttl_s)
         self._effects, self.at_once = self.loop.effects(), AtOnce(self.run, self.approvals.noted)
-        self._seen = len(self.run.calls), len(self.run.steps)
+        self._seen, self._seat = (len(self.run.calls), len(self.run.steps)), Seat()
 
     @property
     def run(self) -> Run:
@@ -70,6 +69,7 @@ class Session:
     def close(self) -> None:
         """Let go of the run. One that has not ended can be resumed."""
         self.at_once.close()
+        self._seat.leave()
         if self.journal is not None:
             self.journal.close()
 
@@ -98,12 +98,12 @@ class Session:
     def scope(self, effect: Plan) -> CallScope:
         """The bounds of one request, its retries included. Whoever listens hears texts that may be the answer."""
         now, limit = monotonic(), self.loop.limits.max_time
-        self._time_is_up = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
+        self._seat.until = inf if limit is None else now + max(0.0, limit - self.run.usage.latency_s)
         silent = effect.asks or self.loop.outputs.submit or most_samples(self.run) > 1  # no answer before it is chosen
         self._heard = None if silent else self.answer_filter
         self.again()
-        until = min(now + self.timeout_s, self._time_is_up)
-        return CallScope(deadline=until, on_text=self._heard.feed if self._heard is not None else None)
+        until = min(now + self.timeout_s, self._seat.until)
+        return CallScope(deadline=until, on_text=self._heard.feed if self._heard is not None else None, seat=self._seat)
 
     def again(self, *_: object) -> None:
         """A reply begins, perhaps after one that broke off before anybody had seen anything of it."""
@@ -114,7 +114,7 @@ class Session:
         """An exception of a model call, as data."""
         if self.cancel.is_set():  # it broke off the wait before another try
             return cancelled()
-        return no_reply(error, self.run, self.loop.limits, late=monotonic() >= self._time_is_up)
+        return no_reply(error, self.run, self.loop.limits, late=monotonic() >= self._seat.until)
 
     def approval(self, effect: Confirm) -> Approval | Outcome:
         """The word on a call: one that stands already, this session's mode, or a person's."""

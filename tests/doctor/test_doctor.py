@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -49,6 +49,19 @@ def looked(asked: Target, found: Settings, **options: Any) -> dict[str, Check]:
 
 def states(checks: dict[str, Check]) -> dict[str, str]:
     return {name: check.state for name, check in checks.items()}
+
+
+@pytest.mark.parametrize(("lengths", "state"), [((8192, 8192), "ok"), ((8192, 4096), "fail"), ((8192,), "warn")])
+def test_several_servers_are_compared_and_the_first_is_looked_at(
+    lengths: tuple[int, ...], state: str, tmp_path: Path
+):  # fmt: skip
+    with ExitStack() as open_:
+        servers = [open_.enter_context(ModelServer(good, context_length=length)) for length in lengths]
+        first, *others = [*(server.url for server in servers), "http://127.0.0.1:9"][:2]
+        checks = list(examine(Target("ollama", "scripted", first, others=tuple(others)), settings(tmp_path)))
+        assert [(check.name, check.state) for check in checks[2:4]] == [("servers", state), ("context", "ok")]
+        assert others[0] in checks[2].told
+        assert len(servers[0].chats) == 3
 
 
 def test_a_good_ollama_is_well_in_every_respect(tmp_path: Path):

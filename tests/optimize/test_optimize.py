@@ -58,7 +58,7 @@ def test_workers_ask_both_arms(shop: Any) -> None:
         crews.append(LocalCrew(setup))
         return CrewExecutor(crews[-1])
 
-    made = workers_for(executor, bench, {tool.name: tool for tool in bench.tools}, server.openai_url)
+    made = workers_for(executor, bench, {tool.name: tool for tool in bench.tools}, [server.openai_url])
     outcome = shop.optimize(bench, bounds=Bounds(cancel=Cancel(), workers_for=made))
     assert (rates(outcome), outcome.saved) == ((0.5, 1.0), shop.demos)
     assert [crew.closed for crew in crews] == [True, True]

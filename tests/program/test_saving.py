@@ -77,6 +77,26 @@ def test_a_server_that_nobody_names_today_gets_no_key(tmp_path: Path, monkeypatc
         assert "authorization" not in server.chats[0].headers
 
 
+def test_a_model_on_several_servers_gets_its_key_where_all_of_them_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served() as server, served() as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        for provider, urls, key in (
+            ("openai", [server.openai_url, server.url], f"Bearer {KEY}"),
+            ("openai", [server.openai_url, other.openai_url], None),
+            ("ollama", [server.url, other.url], None),
+        ):
+            lm: Any = configure_lm(provider, "scripted", urls)
+            MicroAgent([add], lm).save(tmp_path / "program", save_program=True)
+            with monkeypatch.context() as later:
+                later.setenv("OPENAI_API_KEY", KEY)
+                loaded = loaded_from(tmp_path)
+            assert loaded.lm.engine.base_urls == lm.engine.base_urls
+            assert loaded.ask("1+2?").answer == "It is 3."
+            assert server.chats[-1].headers.get("authorization") == key
+
+
 def test_a_model_of_dspys_is_saved_without_its_keys(tmp_path: Path) -> None:
     with ModelServer() as server:
         agent: Any = MicroAgent([add], of_dspy(server))
