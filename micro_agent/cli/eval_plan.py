@@ -78,7 +78,7 @@ class Plan:
     ask: Ask
     damages_of: DamagesOf | None = None
     lm: Any = None
-    base_url: tuple[str, ...] = ()
+    base_urls: tuple[str, ...] = ()
     """The addresses that are named today."""
 
 
@@ -113,11 +113,6 @@ def made(out: Path | None, asked: Asked, found: Settings) -> list[Plan]:
     return _created(out or place_of(header), headers, tasks, asker)
 
 
-def _named(tasks: Tasks) -> dict[str, Any]:
-    """The tasks in a header: their ids, or how many there are."""
-    return {"tasks": [], "drawn": len(tasks)} if len(tasks) > LISTED else {"tasks": list(ids_of(tasks))}
-
-
 def settings_of_model(lm: Any, found: Settings, tools: dict[str, Tool], demos: Path | None) -> dict[str, Any]:
     """What a header says of the model, of how it is asked, and of the tools and demos: `asker_of` makes it again."""
     return {
@@ -130,6 +125,11 @@ def settings_of_model(lm: Any, found: Settings, tools: dict[str, Tool], demos: P
         "finish": found.micro_agent_finish, "samples": found.samples, "resamples": found.resamples,
         **({"no_required_tools": True} if found.micro_agent_no_required_tools else {}),
     }  # fmt: skip
+
+
+def _named(tasks: Tasks) -> dict[str, Any]:
+    """The tasks in a header: their ids, or how many there are."""
+    return {"tasks": [], "drawn": len(tasks)} if len(tasks) > LISTED else {"tasks": list(ids_of(tasks))}
 
 
 def _created(path: Path, headers: list[Header], tasks: Tasks, asker: "Asker") -> list[Plan]:

@@ -127,7 +127,7 @@ def _asked(
     cancel: Cancel, spent: float,
 ) -> Ending:  # fmt: skip
     if bounds.spread is not None:
-        workers = bounds.spread.executor(setup_of(plan.file.header, found, plan.base_url, store.directory))
+        workers = bounds.spread.executor(setup_of(plan.file.header, found, plan.base_urls, store.directory))
         return run_with(
             workers, plan.todo, plan.file, store=store, limit_cost=bounds.limit_cost, cancel=cancel,
             on_tried=on_result, spent_usd=spent,

@@ -27,13 +27,13 @@ class Given:
     Attributes:
         header: As it stands in the result file, without the ids of the tasks.
         settings: Those of the driver, without secrets.
-        base_url: The addresses that its user has named.
+        base_urls: The addresses that its user has named.
         demos: The content of the file of demos that was named.
     """
 
     header: bytes
     settings: Settings
-    base_url: tuple[str, ...]
+    base_urls: tuple[str, ...]
     demos: bytes | None
 
 
@@ -52,11 +52,11 @@ class Asking:
         self.folder.cleanup()
 
 
-def setup_of(header: Header, found: Settings, base_url: Sequence[str], traces: Path | None) -> Setup:
+def setup_of(header: Header, found: Settings, base_urls: Sequence[str], traces: Path | None) -> Setup:
     """What the workers of an eval are told. ``traces``: the folder that the results name."""
     demos: str | None = header.settings["demos"]
     given = Given(
-        mask_of().encode(header.model_copy(update={"tasks": []})), _without_secrets(found), tuple(base_url),
+        mask_of().encode(header.model_copy(update={"tasks": []})), _without_secrets(found), tuple(base_urls),
         None if demos is None else Path(demos).read_bytes(),
     )  # fmt: skip
     return Setup(
@@ -66,7 +66,7 @@ def setup_of(header: Header, found: Settings, base_url: Sequence[str], traces: P
 
 
 def workers_for(
-    executor_of: Callable[[Setup], Executor], bench: Bench, tools: dict[str, Tool], base_url: Sequence[str]
+    executor_of: Callable[[Setup], Executor], bench: Bench, tools: dict[str, Tool], base_urls: Sequence[str]
 ) -> Callable[[Header, Path, Path], Executor]:  # fmt: skip
     """Makes those who ask an arm of an optimization: what they are told is what the workers of an eval are."""
 
@@ -76,7 +76,7 @@ def workers_for(
             "max_steps": bench.limits.max_steps, "max_time": bench.limits.max_time,
         }  # fmt: skip
         told = header.model_copy(update={"settings": agents})
-        return executor_of(setup_of(told, bench.settings, base_url, traces))
+        return executor_of(setup_of(told, bench.settings, base_urls, traces))
 
     return made
 
@@ -93,7 +93,8 @@ def asking(given: Given) -> Asking:
     header, folder = Header.model_validate_json(given.header), TemporaryDirectory(prefix="micro-agent-worker-")
     header.settings["demos"] = given.demos and _written(given.demos, Path(folder.name, "demos.json"))
     others = "those of the driver: put the same files on each machine"
-    asker = asker_of(header, found, given.base_url, whose="this eval", others=others)
+    named = [url.rstrip("/") for url in given.base_urls]
+    asker = asker_of(header, found, named, whose="this eval", others=others)
     return Asking(*asker.asking(header), asker, folder)
 
 

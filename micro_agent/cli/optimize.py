@@ -83,7 +83,7 @@ def optimize(
     ] = None,
     epochs: Annotated[int, option(metavar="K", env="MICRO_AGENT_EPOCHS", help="Repeats per task.", min=1)] = 1,
     concurrency: Annotated[
-        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials run in parallel, per server.", min=1)
+        int, option(metavar="C", env="MICRO_AGENT_CONCURRENCY", help="Trials in parallel, per server.", min=1)
     ] = 4,
     executor: ExecutorOption = By.threads,
     ray_address: RayAddress = None,
@@ -145,9 +145,8 @@ def optimize(
     from micro_agent.cli.eval_worker import workers_for
 
     with _stopping() as cancel:
-        together = at_once(lm, concurrency, samples=found.samples)
         bounds = Bounds(
-            concurrency=together, limit_cost=limit_cost, cancel=cancel,
+            concurrency=at_once(lm, concurrency, samples=found.samples), limit_cost=limit_cost, cancel=cancel,
             workers_for=spread and workers_for(spread.executor, bench, offered, base_url or ()),
         )  # fmt: skip
         outcome = work(

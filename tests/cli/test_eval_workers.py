@@ -62,7 +62,7 @@ def report(plans: list[eval_plan.Plan], crews: Any, found: Any) -> int:
 def asked(url: str, **more: Any) -> eval_plan.Asked:
     known: dict[str, Any] = {
         "n": None, "tags": (), "seed": None, "epochs": 2, "rubrics": None, "timeout": None, "max_steps": None,
-        "provider": "openai", "model": "m", "base_url": url, "mode": "native",
+        "provider": "openai", "model": "m", "base_url": (url,), "mode": "native",
     }  # fmt: skip
     return eval_plan.Asked(Path("tasks.jsonl"), **{**known, **more})
 

@@ -145,7 +145,7 @@ def kill(grid: Grid, what: str, driver: "subprocess.Popen[bytes]") -> None:
         driver.communicate()
     elif what == "worker":
         end = monotonic() + PATIENCE_S
-        while not grid.order("kill worker") and monotonic() < end:
+        while driver.poll() is None and not grid.order("kill worker") and monotonic() < end:
             sleep(0.2)
     else:
         grid.order("kill node")
@@ -158,7 +158,7 @@ def test_what_is_killed_at_random_is_asked_again_and_everything_is_recorded_once
     random, out = Random(seed), grid.folder / "killed.jsonl"
     kinds = ["worker", "worker", "node", "driver"] if KILLS > 5 else ["worker", "node", "worker"]
     kills = [random.choice(kinds) for _ in range(KILLS)] if KILLS > 5 else [*kinds, "driver", "worker"]
-    count = 10 + KILLS * 3
+    count = 10 + KILLS * 5
     grid.tasks(count)
     driver = grid.on_ray(*named(server, out.name))
     for what in kills:
