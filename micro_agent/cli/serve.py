@@ -115,11 +115,12 @@ def serve(
         think=think, provider=provider, samples=samples, repository=repository,
     )  # fmt: skip
     store = store_of(found, traces_dir, repository)
+    own = {} if repository else tools_of(found, None, store)  # what is wrong with them shows before a server is asked
     lm: Any = configure_lm(provider, model, base_url, settings=found, fallback=fallback)
     check_think(think, lm)
     asked = mode_for(found, mode, use_tool_calls)
     helps = repository and settings_for(lm, found, gates="off")
-    offered = list(tools_of(found, repository, store, helps and helps.record()).values())
+    offered = list((tools_of(found, repository, store, helps.record()) if helps else own).values())
     agents = Agents(
         lm, offered, mode=asked, store=store, settings=found, demos=demos, rules=rules_of(found), system=system,
         coach=coding_coach(helps, offered) if helps else NO_COACH,

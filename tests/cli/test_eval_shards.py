@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -53,12 +53,12 @@ def said(path: str) -> Any:
 
 def _same(data: Any) -> Any:
     if isinstance(data, list):
-        return [_same(one) for one in data]
+        return [_same(one) for one in cast("list[Any]", data)]
     if not isinstance(data, dict):
         return data
     return {
         name: _same(one)
-        for name, one in data.items()
+        for name, one in cast("dict[str, Any]", data).items()
         if name not in _OWN or (name == "id" and "question" in data and "steps" not in data)
     }
 
