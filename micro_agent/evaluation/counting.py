@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import fsum
 
 from micro_agent.evaluation.figures import Distribution, Rate
-from micro_agent.evaluation.on_disk import Scratch
+from micro_agent.evaluation.scratch import Scratch
 from micro_agent.evaluation.statistics import clustered_standard_error, quantile, wilson_clustered
 
 

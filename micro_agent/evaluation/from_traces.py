@@ -12,10 +12,10 @@ from secrets import token_hex
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import Dataset
-from micro_agent.evaluation.noted import Noted
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scored import scored
+from micro_agent.evaluation.scratch import Scratch
 from micro_agent.evaluation.task import Task
 from micro_agent.files.jsonl import storage_error
 from micro_agent.run import Run
@@ -65,25 +65,22 @@ class _Runs:
     """What became of each run so far. A run counts once, however many files have it."""
 
     def __init__(self) -> None:
-        self.table = Noted(
+        self.table = Scratch(
             "CREATE TABLE runs (id BLOB PRIMARY KEY, scored DEFAULT 0, other DEFAULT 0, status) WITHOUT ROWID"
         )
 
     def has_scored(self, run: Run) -> bool:
-        return (
-            self.table.run("SELECT 1 FROM runs WHERE id = ? AND scored", bytes.fromhex(run.id)).fetchone() is not None
-        )
+        return self.table.one("SELECT 1 FROM runs WHERE id = ? AND scored", bytes.fromhex(run.id)) is not None
 
     def note(self, run: Run, column: str, value: object) -> None:
         statement = (
             f"INSERT INTO runs (id, {column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET {column} = excluded.{column}"
         )
-        self.table.run(statement, bytes.fromhex(run.id), value)
+        self.table.run(statement, (bytes.fromhex(run.id), value))
 
     def tell(self, done: FromTraces) -> None:
-        (done.runs, done.other_question) = self.table.run(
-            "SELECT ifnull(sum(scored), 0), ifnull(sum(other), 0) FROM runs"
-        ).fetchone()
+        sums = "SELECT ifnull(sum(scored), 0), ifnull(sum(other), 0) FROM runs"
+        done.runs, done.other_question = self.table.one(sums)
         rows = self.table.run(
             "SELECT status, count(*) FROM runs WHERE NOT scored AND status IS NOT NULL GROUP BY status"
         )

@@ -15,11 +15,11 @@ from typing import Any
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.faults import arms_of, twin_of
-from micro_agent.evaluation.on_disk import Scratch
 from micro_agent.evaluation.parts import Part, checked, read_parts
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.result_lines import header_of, result_of, whole_lines
 from micro_agent.evaluation.results import ResultFile, publish
+from micro_agent.evaluation.scratch import Scratch
 from micro_agent.evaluation.trial_traces import folder_of
 from micro_agent.files.jsonl import open_file, parse, storage_error
 from micro_agent.files.masking import mask_of

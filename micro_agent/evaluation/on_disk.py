@@ -1,39 +1,10 @@
-"""What is known of the lines of a result file where it does not fit into memory: tables in a temporary file.
+"""What is known of the lines of a result file, where it does not fit into memory."""
 
-SQLite keeps a small file in memory and a large one on the disk, unnamed, where it ends with the process.
-"""
-
-import sqlite3
 from collections.abc import Iterable, Iterator, Set
 from typing import Any, cast
 
-from micro_agent.errors import StorageError
 from micro_agent.evaluation.result_lines import Key, Place
-
-_CACHE_KB = 2_000
-
-
-class Scratch:
-    """Tables of this process alone. Safe to share between threads."""
-
-    def __init__(self, *tables: str) -> None:
-        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        # One transaction that never ends: nothing is to survive the process.
-        self.run(f"PRAGMA cache_size = -{_CACHE_KB}")
-        for statement in ("PRAGMA journal_mode = OFF", "BEGIN", *tables):
-            self.run(statement)
-
-    def run(self, statement: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
-        """Execute a statement. Raises `StorageError`."""
-        try:
-            return self._connection.execute(statement, tuple(values))
-        except sqlite3.Error as error:
-            told = f"cannot note what stands in a result file: {error}"
-            raise StorageError(f"{told}; free some space in the folder of temporary files (TMPDIR)") from error
-
-    def one(self, statement: str, *values: Any) -> Any:
-        """The first row that a query gives, ``None`` without one."""
-        return self.run(statement, values).fetchone()
+from micro_agent.evaluation.scratch import Scratch
 
 
 def packed(key: Key) -> bytes:

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets import Dataset
-from micro_agent.evaluation.noted import Noted
 from micro_agent.evaluation.result import Header, Result, Rubric
 from micro_agent.evaluation.result_lines import Entry, Key, Place, header_in
 from micro_agent.evaluation.results import ResultFile, publish
 from micro_agent.evaluation.scorers import score
+from micro_agent.evaluation.scratch import Scratch
 from micro_agent.evaluation.task import Task
 from micro_agent.files.jsonl import open_file, parse, storage_error
 
@@ -117,13 +117,13 @@ def _results(lines: Iterator[Entry], report: Rescored) -> Iterator[Result]:
 
 def _scored(results: Iterator[Result], rubric: Rubric, tasks: Dataset | None, report: Rescored) -> Iterator[Result]:
     known = {task.id: task for task in tasks.tasks} if tasks else None
-    with Noted(_VERDICTS) as verdicts:
+    with Scratch(_VERDICTS) as verdicts:
         for result in results:
             before = result.score, result.success
             if known is not None:
                 result.task = _renewed(result.task, known, report)
             result.checks, result.score, result.success = score(result.task, result.run, rubric)
-            verdicts.run(_NOTE, result.task.id, str(result.epoch), *before, result.score, result.success)
+            verdicts.run(_NOTE, (result.task.id, str(result.epoch), *before, result.score, result.success))
             yield result
         _compare(verdicts, report)
 
@@ -141,8 +141,8 @@ def _renewed(old: Task, known: dict[str, Task], report: Rescored) -> Task:
     return new
 
 
-def _compare(verdicts: Noted, report: Rescored) -> None:
-    (report.trials,) = verdicts.run("SELECT count(*) FROM verdicts").fetchone()
+def _compare(verdicts: Scratch, report: Rescored) -> None:
+    (report.trials,) = verdicts.one("SELECT count(*) FROM verdicts")
     for task, epoch, *scores, was, now in verdicts.run(_CHANGED):
         key = task, int(epoch)
         if scores[0] != scores[1]:

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from micro_agent.errors import ConfigurationError
-from micro_agent.evaluation.noted import Noted
+from micro_agent.evaluation.scratch import Scratch
 from micro_agent.traces import read_records
 
 _FIRST = 3
@@ -39,7 +39,7 @@ def trace_files(sources: Iterable[str]) -> Iterator[Path]:
 
 def _sorted(source: str) -> Iterator[Path]:
     """The files in the order of their paths, which goes by their parts: a zero is before all that a name has in it."""
-    with Noted("CREATE TABLE files (parts BLOB)") as files:
+    with Scratch("CREATE TABLE files (parts BLOB)") as files:
         files.run_many("INSERT INTO files VALUES (?)", ((_parts(path),) for path in _files(source)))
         for (parts,) in files.run("SELECT parts FROM files ORDER BY parts"):
             yield Path(os.fsdecode(parts.replace(b"\0", b"/")))

@@ -1,10 +1,7 @@
 """What is known of a file is kept on the disk, and looks like a set."""
 
-import pytest
-
-from micro_agent.errors import StorageError
 from micro_agent.evaluation.counting import Quantity, Shares
-from micro_agent.evaluation.on_disk import KnownTrials, Scratch
+from micro_agent.evaluation.on_disk import KnownTrials
 
 
 def test_trials_are_sets_of_whatever_keys_a_file_has():
@@ -26,8 +23,3 @@ def test_trials_are_counted_by_the_ids_of_their_tasks():
     assert list(hits.per_task()) == [(1, 2), (0, 1), (0, 1)]
     found = seconds.distribution()
     assert (found.n, found.unknown, found.total, found.median, found.max) == (3, 1, None, 3, 5)
-
-
-def test_what_cannot_be_noted_says_where_to_make_room():
-    with pytest.raises(StorageError, match=r"cannot note .*no such table: none; free some space .*TMPDIR"):
-        Scratch().run("INSERT INTO none VALUES (1)")

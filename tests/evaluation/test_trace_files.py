@@ -7,7 +7,7 @@ import pytest
 
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.evaluation import trace_files
-from micro_agent.evaluation.noted import Noted
+from micro_agent.evaluation.scratch import Scratch
 
 NAMES = [
     "b.jsonl",
@@ -58,9 +58,9 @@ def test_what_stands_for_no_file_is_said_before_any_is_given() -> None:
 
 
 def test_where_there_is_no_room_to_remember_that_is_said() -> None:
-    with Noted("CREATE TABLE names (name TEXT)") as noted:
+    with Scratch("CREATE TABLE names (name TEXT)") as noted:
         noted.run("PRAGMA max_page_count = 3")
-        with pytest.raises(StorageError, match="database or disk is full; free some space in the folder for temporary"):
+        with pytest.raises(StorageError, match="database or disk is full; free some space in the folder of temporary"):
             noted.run_many("INSERT INTO names VALUES (?)", [("x" * 9_000,)] * 3)
         with pytest.raises(StorageError, match="cannot note what was read"):
-            noted.run("INSERT INTO names VALUES (?)", "x" * 20_000)
+            noted.run("INSERT INTO names VALUES (?)", ["x" * 20_000])

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.evaluation.datasets.files import Row, jsonl_rows
-from micro_agent.evaluation.on_disk import Scratch
+from micro_agent.evaluation.scratch import Scratch
 from micro_agent.evaluation.task import Task
 from micro_agent.files.jsonl import open_file
 
