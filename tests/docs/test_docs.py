@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,7 +136,19 @@ def expected(page_blocks: list[Block], block: Block) -> str | None:
     return after[0].content if block.language == "python" and after and after[0].language == "text" else None
 
 
-@pytest.mark.parametrize("page", EXECUTED, ids=lambda page: str(page.relative_to(ROOT)))
+LONG = frozenset({
+    "approvals", "cli", "code", "evals", "evals-report", "optimize", "patches", "plans", "replay", "scale", "server",
+})  # fmt: skip
+"""Pages that take more than a second: `make torture` has them, and `pytest tests/docs -m '' -k NAME` one of them."""
+
+
+def _pages() -> Iterator[Any]:
+    for page in EXECUTED:
+        marks = [pytest.mark.torture] if page.stem in LONG else []
+        yield pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+
+
+@pytest.mark.parametrize("page", _pages())
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, warm: Warm) -> None:
     if "\n$ curl " in page.read_text(encoding="utf-8") and shutil.which("curl") is None:
         pytest.skip("the page calls curl, which is not installed")

@@ -1,5 +1,7 @@
 """A model that drifts from form to form over a conversation: 90 runs, of which nearly all end as they should."""
 
+import pytest
+
 from .drift import drifted, rows
 
 _TOLD = "the answer names a call that was made and its arguments: it is read as the call told again, and refused"
@@ -7,6 +9,7 @@ KNOWN = {11: _TOLD, 66: _TOLD}
 """Rows that do not end as expected, each with the reason; at most two."""
 
 
+@pytest.mark.torture
 def test_a_drifting_model_is_followed_or_ends_honestly():
     played = {row.id: drifted(row.id) for row in rows()}
     wrong = [
