@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+import scipy  # which imports its parts when they are first used
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,9 +71,7 @@ def test_epochs_in_one_of_them_make_the_tasks_the_clusters() -> None:
     b = {"t1": [True, True, True], "t2": [True, False, True], "t3": [False, False, True], "t4": [True, False, True]}
     found = compare(eval_of(a), eval_of(b))
     differences = [0, 2 / 3, 1 / 3, -1 / 3]
-    from scipy import stats  # it takes seconds, which each worker would need to collect the tests
-
-    theirs = stats.ttest_1samp(differences, 0.0)
+    theirs = scipy.stats.ttest_1samp(differences, 0.0)
     limits = theirs.confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
     assert found.p_value == pytest.approx(theirs.pvalue)
@@ -150,9 +149,7 @@ def test_latency_and_cost_are_paired_by_task() -> None:
     a = [result(t, True, e, latency_s=x + e, cost_usd=0.5) for t, (x, _) in seconds.items() for e in (0, 1)]
     b = [result(t, True, latency_s=y, cost_usd=0.25) for t, (_, y) in seconds.items()]
     found = compare((head([]), a), (head([]), b))
-    from scipy import stats
-
-    theirs = stats.ttest_1samp([1.5, 0.0, 4.5], 0.0).confidence_interval(0.95)
+    theirs = scipy.stats.ttest_1samp([1.5, 0.0, 4.5], 0.0).confidence_interval(0.95)
     assert found.latency.model_dump() == pytest.approx(
         {"n": 3, "unknown": 0, "a": 8.5 / 3, "b": 14.5 / 3, "difference": 2.0, "low": theirs.low, "high": theirs.high}
     )

@@ -6,9 +6,9 @@ from random import Random
 
 import numpy as np
 import pytest
+import scipy  # which imports its parts when they are first used
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
 
 from micro_agent.evaluation.distributions import normal_quantile, student_t_quantile, student_t_two_sided
 from micro_agent.evaluation.statistics import (
@@ -49,7 +49,7 @@ def test_wilson_gives_the_examples_of_newcombe_1998(hits: int, n: int, low: floa
 @given(hits=COUNTS, misses=COUNTS, level=st.sampled_from(LEVELS))
 def test_wilson_agrees_with_scipy(hits: int, misses: int, level: float) -> None:
     n = hits + misses + 1
-    theirs = stats.binomtest(hits, n).proportion_ci(level, method="wilson")
+    theirs = scipy.stats.binomtest(hits, n).proportion_ci(level, method="wilson")
     assert wilson(hits, n, level) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_the_effective_number_is_that_of_korn_and_graubard() -> None:
     shares = per_task[:, 0] / 3
     rate = shares.mean()
     design_effect = (shares.var(ddof=1) / 10) / (rate * (1 - rate) / 30)
-    few = stats.t.ppf(0.975, 29) / stats.t.ppf(0.975, 9)
+    few = scipy.stats.t.ppf(0.975, 29) / scipy.stats.t.ppf(0.975, 9)
     expected = 30 / design_effect * few**2
     assert 10 < expected < 30
     counts = [(int(hits), int(n)) for hits, n in per_task]
@@ -131,7 +131,7 @@ def test_the_effective_number_is_that_of_korn_and_graubard() -> None:
 
 @given(per_task=st.lists(st.lists(st.floats(-50, 50), min_size=3, max_size=3), min_size=2, max_size=20))
 def test_the_clustered_standard_error_is_that_of_the_means_of_tasks(per_task: list[list[float]]) -> None:
-    expected = stats.sem([sum(values) / 3 for values in per_task])
+    expected = scipy.stats.sem([sum(values) / 3 for values in per_task])
     assert clustered_standard_error([(sum(values), 3) for values in per_task]) == pytest.approx(expected, abs=1e-9)
 
 
@@ -144,13 +144,13 @@ def test_the_standard_error_of_one_task_is_unknown() -> None:
 
 @given(b=COUNTS, c=COUNTS)
 def test_mcnemar_agrees_with_the_binomial_test_of_scipy(b: int, c: int) -> None:
-    expected = stats.binomtest(b, b + c).pvalue if b + c else 1.0
+    expected = scipy.stats.binomtest(b, b + c).pvalue if b + c else 1.0
     assert mcnemar_exact(b, c) == pytest.approx(expected, rel=1e-9)
 
 
 def test_mcnemar_gives_the_example_of_armitage_and_berry_and_stands_large_counts() -> None:
     assert mcnemar_exact(12, 2) == pytest.approx(0.0129, abs=5e-5)
-    assert mcnemar_exact(4900, 5100) == pytest.approx(stats.binomtest(4900, 10000).pvalue, rel=1e-9)
+    assert mcnemar_exact(4900, 5100) == pytest.approx(scipy.stats.binomtest(4900, 10000).pvalue, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,8 @@ def test_the_paired_interval_ends_where_the_score_test_begins_to_reject(only_a: 
             return -sum(count * log(chance) for count, chance in cells if count)
 
         bounds = (max(0.0, -difference) + 1e-12, (1 - difference) / 2 - 1e-12)
-        found = optimize.minimize_scalar(minus_likelihood, bounds=bounds, method="bounded", options={"xatol": 1e-12})
+        minimum = scipy.optimize.minimize_scalar
+        found = minimum(minus_likelihood, bounds=bounds, method="bounded", options={"xatol": 1e-12})
         variance = (2 * found.x + difference - difference**2) / n
         assert ((only_b - only_a) / n - difference) ** 2 / variance == pytest.approx(Z2, rel=1e-5)
 
@@ -218,7 +219,7 @@ def test_the_clustered_difference_is_the_t_test_of_scipy_on_tasks(differences: l
     mirrored = clustered_difference([-difference for difference in differences])
     assert mirrored == pytest.approx((-high, -low, p_value), abs=1e-9)
     if len(set(differences)) > 1:
-        theirs = stats.ttest_1samp(differences, 0.0)
+        theirs = scipy.stats.ttest_1samp(differences, 0.0)
         limits = theirs.confidence_interval(0.95)
         assert p_value == pytest.approx(theirs.pvalue, rel=1e-9, abs=1e-300)
         assert (low, high) == pytest.approx((max(-1, limits.low), min(1, limits.high)), abs=1e-9)
@@ -237,7 +238,7 @@ def test_differences_that_do_not_vary_are_taken_as_one_pair_a_task() -> None:
 
 def test_the_interval_of_a_mean_is_the_one_of_scipy_and_unknown_without_variation() -> None:
     values = [0.3, -1.2, 4.5, 0.0, 2.2]
-    theirs = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
+    theirs = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
     assert mean_interval(values, 0.9) == pytest.approx((theirs.low, theirs.high))
     assert mean_interval([0.25] * 9) is None
     assert mean_interval([0.25]) is None
@@ -277,21 +278,21 @@ def test_quantiles_are_those_of_numpy(values: list[float], p: float) -> None:
 def test_the_quantile_of_students_t_agrees_with_scipy() -> None:
     for df in (*range(1, 31), 50, 99, 100, 333, 500, 999, 1000):
         for p in (0.001, 0.025, 0.4, 0.5, 0.6, 0.9, 0.95, 0.975, 0.995, 0.9995):
-            theirs = float(stats.t.ppf(p, df))
+            theirs = float(scipy.stats.t.ppf(p, df))
             assert abs(student_t_quantile(p, df) - theirs) <= 1e-9 * max(1, abs(theirs)), (p, df)
 
 
 def test_the_tails_of_students_t_agree_with_scipy() -> None:
     for df in (1, 2, 3, 10, 100, 1000):
         for t in (0.0, 1e-9, 0.1, 1.0, -2.0, 5.0, 40.0, 1e3):
-            theirs = 2 * float(stats.t.sf(abs(t), df))
+            theirs = 2 * float(scipy.stats.t.sf(abs(t), df))
             assert student_t_two_sided(t, df) == pytest.approx(theirs, rel=1e-9, abs=1e-300)
     assert student_t_two_sided(1e200, 5) == 0
 
 
 def test_the_normal_quantile_agrees_with_scipy() -> None:
     for p in (1e-6, 0.025, 0.5, 0.9, 0.999):
-        assert normal_quantile(p) == pytest.approx(float(stats.norm.ppf(p)), abs=1e-9)
+        assert normal_quantile(p) == pytest.approx(float(scipy.stats.norm.ppf(p)), abs=1e-9)
 
 
 # ---- how often the intervals hold what they should; tests/torture/test_coverage_of_intervals.py does it at length
