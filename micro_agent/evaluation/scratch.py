@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable
 from typing import Any, Self
+from weakref import finalize
 
 from micro_agent.errors import StorageError
 
@@ -14,6 +15,7 @@ class Scratch:
 
     def __init__(self, *tables: str) -> None:
         self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._close = finalize(self, self._connection.close)
         # One transaction that never ends: nothing is to survive the process.
         self.run(f"PRAGMA cache_size = -{_CACHE_KB}")
         for statement in ("PRAGMA journal_mode = OFF", "BEGIN", *tables):
@@ -41,7 +43,7 @@ class Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        self._close()
 
 
 def _full(error: sqlite3.Error) -> StorageError:
