@@ -117,7 +117,15 @@ def test_ids_come_newest_first_and_are_ids_alone(store: TraceStore) -> None:
     for other in ("README.md", "x.jsonl", f"{'c' * 32}.jsonl.bak"):
         (store.directory / other).touch()
     (store.directory / f"{'d' * 32}.jsonl").mkdir()
+    (store.directory / f"{'e' * 32}.jsonl").symlink_to("gone")
     assert list(store.ids()) == [run.id for run in reversed(runs)]
+
+
+def test_a_trace_of_which_nobody_can_tell_whether_it_is_there_is_said(store: TraceStore) -> None:
+    store.append(Run(question="why?"))
+    (store.directory / f"{'e' * 32}.jsonl").symlink_to("n" * 300)
+    with pytest.raises(StorageError, match=r"cannot look for .*eeee\.jsonl: File name too long"):
+        list(store.ids())
 
 
 WRITER = """

@@ -65,7 +65,7 @@ class _Environment(PydanticBaseSettingsSource):
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """The value of a field, ``None`` where there is none; its name; that it is no JSON."""
-        return self().get(field_name), field_name, False
+        return self().get(field_name), field_name, False  # pragma: no cover (pydantic wants it there; nobody calls it)
 
     def __call__(self) -> dict[str, Any]:
         """The value of each field that has one."""

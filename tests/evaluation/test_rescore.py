@@ -75,6 +75,11 @@ def test_another_rubric_counts_from_now_on(source: Path, tmp_path: Path) -> None
     assert (tmp_path / "back.jsonl").read_bytes() == before
 
 
+def test_a_lower_bar_makes_a_success_of_the_same_score(source: Path, tmp_path: Path) -> None:
+    report = rescore(source, tmp_path / "new.jsonl", Rubric(pass_score=0.5))
+    assert report == Rescored(trials=3, gained=[("tool", 0), ("number", 1)])
+
+
 def test_the_rubric_of_the_file_holds_when_none_is_given(source: Path, tmp_path: Path) -> None:
     rescore(source, tmp_path / "lax.jsonl", LAX)
     assert rescore(tmp_path / "lax.jsonl", tmp_path / "again.jsonl") == Rescored(trials=3)
