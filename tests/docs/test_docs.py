@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -142,13 +141,13 @@ LONG = frozenset({
 """Pages that take more than a second: `make torture` has them, and `pytest tests/docs -m '' -k NAME` one of them."""
 
 
-def _pages() -> Iterator[Any]:
-    for page in EXECUTED:
-        marks = [pytest.mark.torture] if page.stem in LONG else []
-        yield pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+PLAYED = [
+    pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.torture] if page.stem in LONG else [])
+    for page in EXECUTED
+]
 
 
-@pytest.mark.parametrize("page", _pages())
+@pytest.mark.parametrize("page", PLAYED)
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, warm: Warm) -> None:
     if "\n$ curl " in page.read_text(encoding="utf-8") and shutil.which("curl") is None:
         pytest.skip("the page calls curl, which is not installed")
