@@ -35,18 +35,8 @@ def refusal(root: Path, diff: str, **options: Any) -> PatchError:
     return raised.value
 
 
-@each("case", CASES[::3], ids=lambda case: case["id"])
-def test_a_labelled_diff_is_applied_or_refused(case: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
-    tried(case, tmp_path_factory)
-
-
-@pytest.mark.torture
 @each("case", CASES, ids=lambda case: case["id"])
-def test_so_is_every_one(case: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
-    tried(case, tmp_path_factory)
-
-
-def tried(case: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_labelled_diff_is_applied_or_refused(case: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("case")
     root, state = repository(folder, case["files"]), folder / "state"
     (folder / "outside.txt").write_text("secret\n")
