@@ -32,9 +32,9 @@ def test_a_picture_loads_nothing_from_an_address(name: str) -> None:
 def test_the_picture_of_the_coding_agent_shows_each_of_its_helps() -> None:
     """It is made anew in `tests/torture/test_fixing.py`: that takes two runs of tests in a sandbox."""
     shown = unescape(re.sub(r"<[^>]+>", "", (PICTURES / "fixing.svg").read_text("utf-8"))).replace("\xa0", " ")
-    parts = ["rg_search", "NOT_FOUND_IN_FILE; next: read_file", "approve: decided elsewhere", "1 passed, 1 failed",
+    parts = ["rg_search", "NOT_FOUND_IN_FILE; next: edit_file", "approve: decided elsewhere", "1 passed, 1 failed",
              "Fix these failing tests (round 1 of 3)", "2 passed, 0 failed", "readiness passed", "gh pr create",
              "The pull request is open"]  # fmt: skip
     places = [shown.find(part) for part in parts]
     assert places == sorted(places)
-    assert places[0] > 0
+    assert min(places) > 0
