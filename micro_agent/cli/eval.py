@@ -21,6 +21,7 @@ from micro_agent.cli.options import (
     Samples,
     Tools,
     UseToolCalls,
+    is_typed,
     mode_for,
     option,
     settings,
@@ -253,8 +254,7 @@ def _given(context: typer.Context, name: str) -> bool:
 
 def _said(context: typer.Context) -> frozenset[str]:
     """The options that stand on the command line, as opposed to defaults and the environment."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+    return frozenset(name for name in context.params if is_typed(context, name))
 
 
 def _summary(file: Path) -> "Summary":

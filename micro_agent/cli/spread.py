@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from micro_agent.cli.options import option
+from micro_agent.cli.options import is_typed, option
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.workers.feed import Executor
@@ -64,10 +64,10 @@ def spread_of(
 
     if by is By.threads:
         for name in ("ray_address", "workers", "per_worker"):
-            if _said(context, name):
+            if is_typed(context, name):  # a variable may be set for other commands too
                 raise ConfigurationError(f"--{name.replace('_', '-')} goes with --executor ray")
         return None
-    if _said(context, "concurrency"):
+    if is_typed(context, "concurrency"):
         raise ConfigurationError("--concurrency is of threads; with --executor ray say --workers and --per-worker")
     if phoenix:
         raise ConfigurationError("--phoenix sees runs of this process: after --executor ray, send what is on record")
@@ -76,9 +76,3 @@ def spread_of(
         raise ConfigurationError(f"--ray-address {address} is one of Ray Client, which is not used: {told}")
     require_ray()
     return Spread(address, workers, per_worker or PER_WORKER)  # pragma: no cover (needs Ray)
-
-
-def _said(context: typer.Context, name: str) -> bool:
-    """Whether an option stands on the command line: a variable may be set for other commands too."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

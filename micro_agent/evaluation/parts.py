@@ -78,7 +78,7 @@ def _read(path: Path, like: Part | None) -> Part:
     if header.shard is None:
         raise ConfigurationError(f"{path} is no part of an eval: it was not made with --shard; leave it out")
     shard = Shard.parse(header.shard)
-    planned = sum(1 for _ in _keys(header, shard)) if header.tasks else header.trials or 0
+    planned = header.trials or 0
     if like is not None and like.header.tasks == header.tasks:
         return Part(path, header.model_copy(update={"tasks": like.header.tasks}), shard, planned, like.places)
     return Part(path, header, shard, planned, {task: place for place, task in enumerate(header.tasks)})

@@ -34,6 +34,14 @@ def test_a_run_is_sent_to_the_collector_that_is_configured_and_it_is_said_where_
     assert (root.parent, "input.value" in root.attributes) == (CALLER[36:52], False)
 
 
+def test_the_runs_of_an_eval_belong_to_the_span_that_is_named(cli: "Cli"):
+    (cli.directory / "tasks.jsonl").write_text('{"id": "a", "question": "What is 2*8?", "expect_number": 16}\n')
+    with collecting() as collector:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url.removesuffix("/v1/traces"), "TRACEPARENT": CALLER}
+        assert cli("eval", "run", "--tasks", "tasks.jsonl", "--provider", "mock", env=env).code == 0
+    assert {span.trace for span in collector.spans} == {CALLER[3:35]}
+
+
 def test_runs_on_record_and_open_ones_are_sent_with_the_same_ids_each_time(cli: "Cli", tmp_path: Path):
     store = TraceStore(tmp_path / "traces", state_dir=tmp_path / "state")
     env = {"MICRO_AGENT_STATE_DIR": str(tmp_path / "state")}

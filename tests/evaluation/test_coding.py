@@ -1,6 +1,7 @@
 """A trial in a repository: a copy of its own, what came of it, and how that is scored."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from micro_agent.cancel import Cancel
 from micro_agent.coder import coding_agent
 from micro_agent.evaluation.coding.asking import ask_in_place
 from micro_agent.evaluation.coding.outcome import Hidden, Outcome, outcome_of, premature, with_outcome
-from micro_agent.evaluation.coding.places import Place, Places
+from micro_agent.evaluation.coding.places import Place, Places, written
 from micro_agent.evaluation.result import Check, Rubric
 from micro_agent.evaluation.scorers import score
 from micro_agent.evaluation.task import Task
@@ -175,6 +176,18 @@ def test_a_link_of_the_models_does_not_lead_the_hidden_tests_out(place: Place):
     (place.repo / "tests" / "test_hidden.py").symlink_to(target)
     outcome(ended(), TASK, place)
     assert "unittest" not in target.read_text()
+
+
+def test_nor_does_a_folder_that_is_a_link(place: Place):
+    outside = place.folder / "outside"
+    outside.mkdir()
+    (outside / "test_hidden.py").symlink_to("kept")
+    shutil.rmtree(place.repo / "tests", ignore_errors=True)
+    (place.repo / "tests").symlink_to(outside)
+    written({"tests/test_hidden.py": TEST}, place.repo)
+    assert (place.repo / "tests" / "test_hidden.py").read_text() == TEST
+    assert not (place.repo / "tests").is_symlink()
+    assert [(path.name, path.is_symlink()) for path in outside.iterdir()] == [("test_hidden.py", True)]
 
 
 def test_an_answer_before_the_change_or_its_test_came_too_early():

@@ -99,12 +99,13 @@ class Places:
 
 
 def written(files: dict[str, str], folder: Path) -> None:
-    """Write files below a folder; what is there already is replaced."""
+    """Write files below a folder; what is there already is replaced, links too: code of a model may have made them."""
     for path, text in files.items():
         target = folder / path
+        for way in (*reversed(target.parents[: len(Path(path).parts) - 1]), target):  # from above: nothing is followed
+            if way.is_symlink():
+                way.unlink()
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_symlink():
-            target.unlink()
         target.write_text(text, encoding="utf-8", newline="")
 
 

@@ -24,8 +24,6 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 """What nobody has set: nothing phones home, and a worker sees the same GPUs as any other process."""
 _STORE_BYTES = 100_000_000
 """Of the shared memory of a Ray that is started here: what comes back is small, and is taken at once."""
-
-
 _PATIENCE_S = 300.0
 """Seconds without any worker that end an eval."""
 

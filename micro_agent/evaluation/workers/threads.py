@@ -1,6 +1,7 @@
 """Trials asked in threads of this process."""
 
 from collections.abc import Callable
+from contextvars import copy_context
 from threading import Event, Lock, Thread
 
 from micro_agent.cancel import Cancel
@@ -24,7 +25,8 @@ class Threads:
     def run(self, feed: Feed) -> bool:
         """Ask what the feed gives; one that hangs after a cancel is left to itself."""
         for number in range(self._working):
-            Thread(target=self._work, args=[feed], name=f"eval-{number}", daemon=True).start()
+            # In a context like this one: the span that called us is in it.
+            Thread(target=copy_context().run, args=(self._work, feed), name=f"eval-{number}", daemon=True).start()
         while not self._finished.wait(LOOK_AGAIN_S):
             if feed.cancel.is_set():
                 return self._finished.wait(GRACE_S)
