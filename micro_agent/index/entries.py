@@ -46,21 +46,21 @@ def entry_of(run_id: str, record: Mapping[str, Any]) -> Entry | None:
     """What is kept of a record, whatever stands in it; ``None`` where it is no example."""
     steps = [_object(step) for step in _list(record.get("steps"))]
     task = _line(own_words(_text(record.get("question")) or ""))[:_TASK]
-    if not task or record.get("id") != run_id or not _is_good(record, steps):
+    results = [_result(step) for step in steps]
+    if not task or record.get("id") != run_id or not _is_good(record, steps, results):
         return None
     tools, kind = tuple(_calls(steps)), _text(_object(record.get("coach")).get("kind"))
     if not tools:
         return None
-    return Entry(_text(record.get("ts")), kind, task, _key(kind, task), tools, tuple(_patches(steps)))
+    return Entry(_text(record.get("ts")), kind, task, _key(kind, task), tools, tuple(_patches(results)))
 
 
-def _is_good(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> bool:
+def _is_good(record: Mapping[str, Any], steps: list[dict[str, Any]], results: list[dict[str, Any]]) -> bool:
     """Whether a run ended well and with everybody's consent.
 
     Its gates passed where it has any, the last command with a verdict (tests) succeeded, and nobody refused anything.
     What follows another run is about what was said there: alone it shows nothing.
     """
-    results = [_result(step) for step in steps]
     verdicts = [result["ok"] for result in results if "cmd" in result and "ok" in result]
     return (
         record.get("status") == "completed"
@@ -84,25 +84,27 @@ def _calls(steps: list[dict[str, Any]]) -> Iterator[str]:
     last, told = "", 0
     for step in steps:
         tool = _text(step.get("tool"))
-        if tool and tool not in MARKERS and step.get("ok", True) is True:
-            call = _line(f"{tool}({', '.join(_telling(_object(step.get('args'))))})")[:_CALL]
-            told += call != last
-            if call != last and told <= _CALLS:
-                yield call
-            last = call
-    if told > _CALLS:
-        yield "…"
+        if not tool or tool in MARKERS or step.get("ok", True) is not True:
+            continue
+        call = _line(f"{tool}({', '.join(_telling(_object(step.get('args'))))})")[:_CALL]
+        if call == last:
+            continue
+        if told == _CALLS:
+            yield "…"
+            return
+        yield call
+        last, told = call, told + 1
 
 
 def _telling(args: Mapping[str, Any]) -> list[str]:
     """The first arguments that are a short line: a path, a pattern, a command. A text that was written is none."""
-    short = [value for value in args.values() if isinstance(value, str) and 0 < len(value) <= _ARGUMENT]
-    return [_JSON.encode(value) for value in islice((value for value in short if "\n" not in value), _ARGUMENTS)]
+    texts = (value for value in args.values() if isinstance(value, str))
+    short = (text for text in texts if 0 < len(text) <= _ARGUMENT and "\n" not in text)
+    return [_JSON.encode(text) for text in islice(short, _ARGUMENTS)]
 
 
-def _patches(steps: list[dict[str, Any]]) -> Iterator[str]:
-    for step in steps:
-        result = _result(step)
+def _patches(results: list[dict[str, Any]]) -> Iterator[str]:
+    for result in results:
         if result.get("ok") is True and isinstance(result.get("patch_id"), str):
             yield encodable(result["patch_id"])
 
@@ -121,7 +123,7 @@ def _text(value: object) -> str | None:
 
 
 def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - a cast takes time
 
 
 def _list(value: object) -> list[Any]:
