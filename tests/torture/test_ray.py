@@ -69,17 +69,25 @@ class Grid:
         self.process.stdin.flush()
         return self.answer()
 
-    def eval(self, *options: str) -> "subprocess.Popen[bytes]":
-        """Start `micro-agent eval run` with Ray at hand."""
+    def start(self, *command: str) -> "subprocess.Popen[bytes]":
+        """Start `micro-agent` with Ray at hand."""
         return subprocess.Popen(
-            [self.python, "-m", "micro_agent", "eval", "run", *options], cwd=self.folder,
+            [self.python, "-m", "micro_agent", *command], cwd=self.folder,
             env=environment(self.folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
-    def on_ray(self, *options: str, workers: int = 2) -> "subprocess.Popen[bytes]":
-        """The same, asked by workers of the cluster, each four trials at once."""
-        spread = ["--executor", "ray", "--ray-address", self.address, "--workers", str(workers), "--per-worker", "4"]
-        return self.eval(*options, *spread)
+    def eval(self, *options: str) -> "subprocess.Popen[bytes]":
+        """Start `micro-agent eval run`."""
+        return self.start("eval", "run", *options)
+
+    def on_ray(self, *options: str) -> "subprocess.Popen[bytes]":
+        """The same, asked by workers of the cluster."""
+        return self.eval(*options, *self.spread)
+
+    @property
+    def spread(self) -> list[str]:
+        """The options for two workers of the cluster, each with four trials at once."""
+        return ["--executor", "ray", "--ray-address", self.address, "--workers", "2", "--per-worker", "4"]
 
     def tasks(self, count: int) -> None:
         """Write so many tasks."""
@@ -216,6 +224,22 @@ def test_ctrl_c_ends_the_eval_and_what_is_left_is_resumed(grid: Grid, server: Mo
     code, said = ended(grid.on_ray("--resume", out.name))
     assert code == 0, said
     assert lines_in(out) == 1 + 40 * EPOCHS
+
+
+def test_optimize_learns_and_judges_on_it_as_on_threads(grid: Grid, server: ModelServer) -> None:
+    """Which step of a run becomes its demo hangs on the ids of its calls."""
+    grid.tasks(12)
+    wanted = ["--tasks", "tasks.jsonl", "--base-url", server.openai_url, "--model", "m", "--max-demos", "2", "--force"]
+    found: list[Any] = []
+    for name, spread in (("threads.json", []), ("ray.json", grid.spread)):
+        code, said = ended(grid.start("optimize", *wanted, "--save", name, *spread))
+        assert code == 0, said
+        saved = json.loads((grid.folder / name).read_text())
+        today = read_results(grid.folder / saved["evidence"]["results"]["today"])[1]
+        questions = [demo["question"] for demo in saved["demos"]]
+        found.append((questions, {result.key: judged(result) for result in today}))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == 2
 
 
 OWN = """
