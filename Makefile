@@ -13,6 +13,7 @@ VERSION = $(shell $(PYTHON) -c 'import platform; print(platform.python_version()
 VENV := .venv$(if $(filter-out file,$(origin PYTHON)),-$(VERSION))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := $(VENV)/.compiled
 LOCK := requirements-dev.txt
 EXTRAS := chat coding dev otel report server tiny  # all but ray and train
 TORTURE := .venv-torture
@@ -40,15 +41,15 @@ demo: $(READY) ## Play a scripted weak model and show the replay; then ask the t
 
 ready: $(READY) # The environment alone
 
-test: $(READY) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
-	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+test: $(COMPILED) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
+	$(BIN)/python -m pytest -n 4 --dist worksteal $(TESTS)
 
 # What these run is covered by the tests of the rooms themselves, which is the point: they are left out.
 UNMEASURED := docs scenarios finishing/test_endings.py test_layout.py test_patterns.py \
 	evaluation/test_bench_policies.py evaluation/test_against_react.py
 
-coverage: $(READY) ## Run those of the rooms, half as fast; every branch must be covered
-	$(BIN)/python -m pytest -n 3 --dist worksteal --cov $(UNMEASURED:%=--ignore=tests/%)
+coverage: $(COMPILED) ## Run those of the rooms, half as fast; every branch must be covered
+	$(BIN)/python -m pytest -n 4 --dist worksteal --cov $(UNMEASURED:%=--ignore=tests/%)
 
 check: lint types test coverage ## Run everything a change must pass
 
@@ -100,6 +101,11 @@ $(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/$(PIP) $(LOCKED) $(LOCK)
 	@$(BIN)/$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Once, before four workers do it all at the same time. What is wrong with a test is said when it runs.
+$(COMPILED): $(READY)
+	@ls -d tests/*/ | xargs -P 2 -n 20 $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 	@touch $@
 
 $(TORTURE)/.ready: $(TORTURE_LOCK)

@@ -39,11 +39,6 @@ _OURS = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest to set up comes first: at the end, the other workers would wait for the one that does it."""
-    items.sort(key=lambda item: "test_browser.py" not in item.nodeid)
-
-
 def pytest_collection_finish() -> None:
     """What is there for good (DSPy, the tests themselves) is not looked through at each collection of garbage."""
     gc.collect()

@@ -153,6 +153,7 @@ def test_more_than_one_signal_during_a_tool_loses_nothing(cli: "Cli", soon: Soon
     assert done.record["steps"][0]["observation"]["error"] == "INTERRUPTED"
 
 
+@pytest.mark.torture
 def test_a_signal_that_whoever_started_us_ignores_stays_ignored(cli: "Cli", soon: Soon):
     with ModelServer([text("Because.", delay_s=0.5)]) as server:
         process = cli.start_python("ask", *openai(server), "Why?",

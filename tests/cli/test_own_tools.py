@@ -54,6 +54,7 @@ def test_a_file_of_tools_is_asked_with_and_the_built_in_ones_can_be_left_out(cli
     assert cli.trace()["steps"][0]["observation"] == 160.9344
 
 
+@pytest.mark.torture
 def test_the_installed_command_imports_from_the_working_directory_and_knows_files_in_the_variable(
     cli: "Cli", own: Path
 ):

@@ -47,6 +47,7 @@ def test_a_file_is_attached_like_a_pipe(cli: "Cli"):
     assert cli.trace()["question"].endswith("<stdin>\nSome text.\n</stdin>")
 
 
+@pytest.mark.torture
 def test_nothing_is_attached_where_nothing_comes(cli: "Cli"):
     ours, theirs = socket.socketpair()
     with open("/dev/null", "rb") as nothing, ours, theirs:

@@ -269,6 +269,7 @@ def test_what_lies_in_a_repository_changes_nothing(
     judged()
 
 
+@pytest.mark.torture
 def test_packages_in_a_repository_are_not_imported_by_the_installed_command(tmp_path: Path, plain: dict[str, Any]):
     from tests.cli.conftest import Done
     from tests.warm import empty_environment

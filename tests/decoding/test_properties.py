@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,6 +85,7 @@ def test_a_call_in_our_form_is_found_in_any_prose(
     assert decode_text(f"{before}{rendered}{after}", TOOLS) == ToolCalls([ToolCall("now", args)])
 
 
+@pytest.mark.torture
 @settings(max_examples=40)
 @given(args=st.dictionaries(TEXT, JSON, max_size=4), data=st.data())
 def test_a_call_cut_off_by_the_token_limit_is_never_run(args: dict[str, Any], data: st.DataObject) -> None:

@@ -128,6 +128,7 @@ def test_expressions_are_found_anywhere() -> None:
 SLOW = "(a|aa)+$", "a" * 80 + "b"
 
 
+@pytest.mark.torture
 def test_an_expression_that_takes_for_ever_is_given_up_and_the_next_is_searched() -> None:
     check = checked("regex", SLOW[0], run(SLOW[1]))
     assert check.detail == "expected a match of '(a|aa)+$'; the search took more than 1 s; write a simpler one"

@@ -241,6 +241,7 @@ def test_with_40_small_tools_the_model_is_asked(mode: Mode) -> None:
     assert (run.status, len(chats), dropped) == ("completed", 2, 0)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("mode", ["native", "json"])
 def test_a_long_run_in_a_short_context_is_trimmed_five_times(mode: Mode) -> None:
     run, chats, dropped = ran([reader()], pages(60, mode), mode, 61, 4096)

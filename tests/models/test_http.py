@@ -246,6 +246,7 @@ def acount(url: str) -> int:
     return asyncio.run(run())
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("count", [count, acount])
 def test_the_size_of_a_stream_is_bounded_but_for_what_is_around_its_pieces(count: Callable[[str], int]) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"

@@ -164,6 +164,7 @@ def test_a_prompt_that_does_not_fit_is_refused_as_by_a_server() -> None:
     assert (run.status, run.termination_reason) == ("stopped", "context_overflow")
 
 
+@pytest.mark.torture
 def test_a_reply_ends_where_the_context_does() -> None:
     model = shipped()
     most = model.shape.context

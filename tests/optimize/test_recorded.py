@@ -90,6 +90,7 @@ def test_a_pattern_that_matches_nothing_is_refused(tmp_path: Path) -> None:
         recorded(f"{tmp_path}/*.jsonl", tools=TOOLS)
 
 
+@pytest.mark.torture
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(

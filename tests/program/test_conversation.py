@@ -128,6 +128,7 @@ def _warns(run: Run, event: Event) -> Verdict | None:
     return Warn("It ends.") if isinstance(event, BeforeFinish) and len(run.answer or run.steps) == 3 else None
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=12, deadline=None)
 @given(kinds=st.lists(st.sampled_from(TURNS), min_size=2, max_size=5), length=st.sampled_from([None, 1100]))
@@ -426,6 +427,7 @@ def test_what_another_model_counted_is_not_believed() -> None:
     assert second.ask("Well?", history=earlier).answer == "Yes."
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("mode", MODES)
 def test_fifty_turns_fit_a_short_context_and_what_is_cut_is_on_record(mode: Any) -> None:
     script: list[Reply] = []

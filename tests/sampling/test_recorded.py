@@ -62,6 +62,7 @@ def model(samples: int, before: Callable[[int], None] = lambda number: None) -> 
         yield server
 
 
+@pytest.mark.torture
 @SAMPLES
 def test_killed_between_any_two_events_it_goes_on_and_ends_alike(samples: int, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
@@ -245,6 +246,7 @@ def test_without_the_reply_that_was_in_force_after_one_that_was_thrown_away_it_d
     assert verdict.outcome == "differs"
 
 
+@pytest.mark.torture
 @MODES
 @SCRIPTS
 def test_a_fork_takes_all_replies_behind_its_beginning_along(name: str, mode: Mode, store: TraceStore) -> None:

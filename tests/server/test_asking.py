@@ -272,6 +272,7 @@ def test_a_server_that_ends_tells_its_clients_how_to_go_on(
     assert [run.id for run in serving.store.open_runs()] == [run_id]
 
 
+@pytest.mark.torture
 def test_clients_that_never_read_cost_nothing_and_hold_nobody_up(
     start: "Start", asking: Connect, connect: Connect
 ) -> None:
@@ -296,6 +297,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.torture
 def test_clients_that_leave_leave_nothing_open(start: "Start", turnstile: Turnstile, asking: Connect) -> None:
     serving = start([call("turn", {})], tools=[turnstile.turn], max_running=200)
     asking(serving).close()

@@ -83,6 +83,7 @@ WAYS: list[tuple[EditFormat, Mode, list[str]]] = [
 ]
 
 
+@pytest.mark.torture
 def test_without_faults_it_solves_with_whatever_tools_there_are(place: Place):
     for edits, mode, steps in WAYS:
         run = place.run(model(faults=0.0), edits, mode=mode)
@@ -108,6 +109,7 @@ SHOWS: list[tuple[str, EditFormat, tuple[str, str | None]]] = [
 ]
 
 
+@pytest.mark.torture
 @each(["fault", "edits", "shown"], SHOWS)
 def test_each_fault_shows_on_the_record(
     place: Place, fault: str, edits: EditFormat, shown: tuple[str, str | None]
@@ -155,6 +157,7 @@ def test_what_an_error_suggests_is_done_or_the_mistake_is_made_again_or_it_goes_
     assert did(run) == [*BEFORE, EDIT]
 
 
+@pytest.mark.torture
 def test_the_same_seed_gives_the_same_run_and_another_one_another(place: Place):
     def steps(seed: int) -> list[tuple[str, dict[str, Any]]]:
         run = place.run(model(faults=0.6, seed=seed, follows=0.5), resamples=None, steps=5)

@@ -280,6 +280,7 @@ class Endless(list[int]):
             number += 1
 
 
+@pytest.mark.torture
 @both
 def test_a_result_without_end_is_cut(run: Run) -> None:
     outcome = run(made(lambda: Endless([1])), {})  # pyright: ignore[reportUnknownLambdaType]

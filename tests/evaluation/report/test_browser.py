@@ -11,7 +11,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from micro_agent.evaluation.report import write_report
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+pytestmark = [
+    pytest.mark.torture,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+]
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
