@@ -73,7 +73,7 @@ class TraceIndex:
 
     def rebuild(self) -> bool:
         """Make it again from the traces. Returns whether that could be done."""
-        self._safely(lambda: remove(self.path), None)
+        self._safely(self._emptied, None)
         return self.refresh()
 
     def statistics(self, load: Callable[[Iterable[str]], Iterable[Run]]) -> dict[str, Any] | None:
@@ -123,6 +123,11 @@ class TraceIndex:
     def _found(self, task: str, kind: str | None) -> list[Row]:
         with closing(opened(self.path, self._connect)) as connection:
             return candidates(connection, task, kind) if is_current(connection) else []
+
+    def _emptied(self) -> None:
+        """Take everything out of the file, which stays: who looks for exemplars may be reading it."""
+        with closing(opened(self.path, self._connect)) as connection:
+            make(connection)
 
     def _size(self, run_id: str) -> int | None:
         try:
