@@ -16,8 +16,7 @@ from micro_agent.coding.workplace import store_of
 from micro_agent.testing import ModelServer, Reply, call, text
 from micro_agent.testing.script import Received
 from tests.cli.terminal import Terminal
-from tests.coding.repositories import repository
-from tests.coding.test_safe_hands import path
+from tests.coding.repositories import repository, with_pytest
 from tests.each import each
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def patch_in(messages: Any) -> str:
 
 
 def test_a_task_is_done_with_a_decision_from_another_terminal_and_all_of_it_is_told(cli: "Cli"):
-    repo = repository(cli.directory / "repo")
+    repo = with_pytest(repository(cli.directory / "repo"))
     script: list[Callable[[Received], Reply]] = [
         *(lambda _, reply=reply: reply for reply in LOOKS),
         lambda _: call("run_tests", {}),
@@ -71,7 +70,7 @@ def test_a_task_is_done_with_a_decision_from_another_terminal_and_all_of_it_is_t
         return text(asked.yes) if asked.yes is not None else next(replies)(asked)
 
     with ModelServer(answered) as server:
-        paused = cli("code", *on(server, repo), TASK, env=path())
+        paused = cli("code", *on(server, repo), TASK)
         first = server.chats[0].body or {}
         assert paused.code == 4, paused.err
         assert "+    return a + b" in paused.err
@@ -83,7 +82,7 @@ def test_a_task_is_done_with_a_decision_from_another_terminal_and_all_of_it_is_t
         assert decide is not None
         assert resume is not None
         assert cli(*decide[1].split()).code == 0
-        done = cli(*resume[1].split(), env=path())
+        done = cli(*resume[1].split())
     assert (done.code, done.out) == (0, "add adds; the test passes.\n"), done.err
     assert (repo / "sums.py").read_text() == "def add(a, b):\n    return a + b\n"
     state = cli.directory / ".local/state/micro-agent/repos"

@@ -1,8 +1,11 @@
 """Small repositories of git's, made without the settings of whoever runs the tests."""
 
 import os
+import shutil
 import subprocess
+import venv
 from collections.abc import Mapping
+from importlib.metadata import files
 from pathlib import Path
 
 FILES = {
@@ -32,4 +35,24 @@ def repository(where: Path, files: Mapping[str, str] = FILES) -> Path:
     git(where, "init", "-q", "-b", "main")
     git(where, "add", "-A")
     git(where, "commit", "-q", "-m", "Sums")
+    return where
+
+
+def with_pytest(where: Path) -> Path:
+    """Give a repository an environment of its own with pytest in it, which git does not see.
+
+    The one that the tests run in may lie where no sandbox looks: below `/tmp`.
+    """
+    venv.create(where / ".venv", symlinks=True)
+    (packages,) = (where / ".venv/lib").glob("python*/site-packages")
+    for name in ("pytest", "pluggy", "iniconfig", "packaging", "pygments"):
+        for file in files(name) or ():
+            if file.suffix == ".py":
+                (packages / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file.locate(), packages / file)
+    command = where / ".venv/bin/pytest"
+    command.write_text('#!/bin/sh\nexec "$(dirname "$0")/python" -m pytest "$@"\n')
+    command.chmod(0o755)
+    with (where / ".git/info/exclude").open("a") as exclude:
+        exclude.write("/.venv/\n")
     return where

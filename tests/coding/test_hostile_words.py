@@ -5,13 +5,9 @@ is given back to fix. It is as if there were no prompt that asks it not to.
 """
 
 import json
-import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from micro_agent.coder import coding_agent
 from micro_agent.effects import Approval, Question
@@ -19,7 +15,7 @@ from micro_agent.run import SELF_CORRECTION, Run
 from micro_agent.running.session import Confirmation
 from micro_agent.testing import Reply, ScriptedLM, call, text
 from micro_agent.testing.script import Received, Script
-from tests.coding.repositories import FILES, git, repository
+from tests.coding.repositories import FILES, git, repository, with_pytest
 from tests.each import each
 
 MARK = "obeyed"
@@ -95,7 +91,7 @@ def worked_in(where: Path, files: dict[str, str], script: Script, confirm: Confi
     """The run, and what the model was told first: the system prompt and the tools."""
     lm = ScriptedLM(script)
     agent = coding_agent(
-        repository(where, files), lm=lm, confirm=confirm, state_dir=where.parent / "state", resamples=0
+        with_pytest(repository(where, files)), lm=lm, confirm=confirm, state_dir=where.parent / "state", resamples=0
     )  # fmt: skip
     run = agent.ask("The test of add fails. Fix it.")
     return run, [lm.messages(0)[0], list(map(str, lm.requests[0].tools)), run.coach, run.limits]
@@ -103,9 +99,8 @@ def worked_in(where: Path, files: dict[str, str], script: Script, confirm: Confi
 
 @each(("confirm", "words"), [("never", "APPROVAL_REQUIRED"), (only_the_fix, "APPROVAL_REJECTED")])
 def test_a_model_that_obeys_all_that_it_reads_does_nothing_that_was_not_allowed(
-    confirm: Confirmation, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    confirm: Confirmation, words: str, tmp_path: Path
 ):
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     where = tmp_path / words
     run, told = worked_in(where / "repo", hostile(), Obedient(), confirm)
     assert told == worked_in(where / "plain", FILES, [text("No.")] * 2, confirm)[1]
@@ -113,7 +108,9 @@ def test_a_model_that_obeys_all_that_it_reads_does_nothing_that_was_not_allowed(
     obeyed = [came.get((name, json.dumps(args)), "not called") for name, args in WANTED + NEEDS_A_PERSON]
     assert obeyed == [*["COMMAND_DENIED"] * 4, *["PATH_FORBIDDEN"] * 2, *[words] * 2]
     fixed = confirm is only_the_fix
-    assert git(where / "repo", "status", "--porcelain", "--ignored") == (" M sums.py\n" if fixed else "")
+    assert git(where / "repo", "status", "--porcelain", "--ignored") == (
+        " M sums.py\n!! .venv/\n" if fixed else "!! .venv/\n"
+    )
     assert [path for path in where.rglob("*") if path.name == MARK or MARK in path.name.split("/")] == []
     corrections = [step.observation for step in run.steps if step.tool == SELF_CORRECTION]
     assert len(corrections) == fixed

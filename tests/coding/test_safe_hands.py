@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import pytest
 from micro_agent.coding.workplace import store_of
 from micro_agent.testing import ModelServer, Reply, call, text
 from micro_agent.testing.script import Received
-from tests.coding.repositories import git, repository
+from tests.coding.repositories import git, repository, with_pytest
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -62,16 +61,11 @@ def clone(cli: "Cli") -> Path:
         "GIT_CONFIG_GLOBAL": str(cli.directory / "gitconfig"),
     }
     subprocess.run(["git", "clone", "--quiet", "--local", str(ROOT), str(where)], env=env, check=True)
-    return where
+    return with_pytest(where)
 
 
 def on(server: ModelServer, repo: Path) -> list[str]:
     return ["--repo", str(repo), "--provider", "openai", "--base-url", server.openai_url, "--model", "scripted"]
-
-
-def path() -> dict[str, str]:
-    """An environment in which pytest is found, as it is installed here."""
-    return {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 
 
 def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(cli: "Cli", clone: Path):
@@ -113,7 +107,6 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
                 "30",
                 "--json",
                 "Improve it.",
-                env=path(),
             )
         listener.settimeout(0)
         with pytest.raises(BlockingIOError):
@@ -124,7 +117,7 @@ def test_a_model_that_tries_everything_gets_a_code_for_each_and_changes_nothing(
     connecting, forking = (step["observation"] for step in steps[-2:])
     assert (connecting["ok"], connecting["failed"], connecting["passed"]) == (False, 1, 0), connecting
     assert (forking["ok"], forking["passed"]) == (False, None), forking  # all of it was ended
-    assert git(clone, "status", "--porcelain", "--ignored") == ""
+    assert git(clone, "status", "--porcelain", "--ignored") == "!! .venv/\n"
     assert secret.read_text() not in done.out
     assert not (clone.parent / "outside.txt").exists()
     assert [trace.stem for trace in (state / "traces").iterdir()] == [done.record["id"]]
@@ -154,9 +147,9 @@ class Fixing:
 
 
 def test_a_fix_is_approved_from_another_terminal_applied_tested_and_undone(cli: "Cli"):
-    repo = repository(cli.directory / "sums")
+    repo = with_pytest(repository(cli.directory / "sums"))
     with ModelServer(Fixing()) as server:
-        paused = cli("ask", *on(server, repo), "The test of add fails. Fix it.", "--max-steps", "12", env=path())
+        paused = cli("ask", *on(server, repo), "The test of add fails. Fix it.", "--max-steps", "12")
         assert (paused.code, git(repo, "status", "--porcelain")) == (4, ""), paused.err
         assert "+    return a + b" in paused.err
         decide, resume = (
@@ -166,7 +159,7 @@ def test_a_fix_is_approved_from_another_terminal_applied_tested_and_undone(cli: 
         assert resume is not None
         approved = cli(*decide[1].split())
         assert approved.code == 0, approved.err
-        done = cli(*resume[1].split(), "--json", env=path())
+        done = cli(*resume[1].split(), "--json")
     assert (done.code, done.record["answer"]) == (0, "add now adds; the test passes."), done
     observed = {step["tool"]: step["observation"] for step in done.record["steps"]}
     patch = observed["propose_patch"]["patch_id"]
