@@ -5,7 +5,7 @@ more than once is a cluster: its trials say less than as many trials of differen
 and how often its intervals hold what they should: docs/design/statistics.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import comb, floor, fsum, sqrt
 from typing import Protocol
 
@@ -248,8 +248,12 @@ def quantile(values: Sequence[float], p: float) -> float:
 
     Source: Hyndman and Fan 1996, "Sample quantiles in statistical packages", The American Statistician 50, 361-365.
     """
-    ordered = sorted(values)
-    position = p * (len(ordered) - 1)
+    return quantile_at(sorted(values).__getitem__, len(values), p)
+
+
+def quantile_at(value_at: Callable[[int], float], n: int, p: float) -> float:
+    """The same of ``n`` values, given what gives the one at a rank in their order, from 0."""
+    position = p * (n - 1)
     below = floor(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+    low, high = value_at(below), value_at(min(below + 1, n - 1))
+    return low + (position - below) * (high - low)

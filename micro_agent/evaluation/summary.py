@@ -1,19 +1,18 @@
 """The figures of one eval, from its header and its results read once."""
 
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, repeat
 from math import fsum
 
-from micro_agent.evaluation.counting import Numbers, PerTask, Quantity, Shares
+from micro_agent.evaluation.counting import PerTask, Quantity, Shares, Tables
 from micro_agent.evaluation.figures import Summary
 from micro_agent.evaluation.result import Header, Result
 from micro_agent.evaluation.statistics import pass_at_k, pass_hat_k
 
 
 def summarize(header: Header, results: Iterable[Result]) -> Summary:
-    """The figures of an eval. ``results`` is read once, and a few bytes are kept of each.
+    """The figures of an eval. ``results`` is read once, and none is kept in memory.
 
     Rates and standard errors are clustered by task. A quantity that is unknown for one trial has no mean, error and
     total; its median, p90 and maximum are those of the trials where it is known.
@@ -39,20 +38,20 @@ class Tally:
     """Counts results as they come, for a `Summary` at the end."""
 
     def __init__(self, header: Header) -> None:
-        self.header, self.numbers = header, Numbers()
-        self._successes, self._contains, self._key = (Shares(self.numbers) for _ in range(3))
+        self.header, self._tables = header, Tables()
+        self._successes, self._contains, self._key = (Shares(self._tables) for _ in range(3))
         self._by_tag, self._by_check, self._by_damage = (
-            defaultdict[str, Shares](lambda: Shares(self.numbers)) for _ in range(3)
+            defaultdict[str, Shares](lambda: Shares(self._tables)) for _ in range(3)
         )
-        self._quantities = {name: Quantity(self.numbers) for name in _QUANTITIES}
-        self._replies = Quantity(self.numbers)
+        self._quantities = {name: Quantity(self._tables) for name in _QUANTITIES}
+        self._replies = Quantity(self._tables)
         self._reasons, self._providers = Counter[str](), Counter[str]()
-        self._scores, self._errors = array("d"), 0
+        self._scores, self._errors = Quantity(self._tables), 0
 
     def add(self, result: Result) -> None:
         """Count one trial; nothing of its run is kept but numbers and names."""
         task, passed = result.task, {check.name for check in result.checks if check.passed}
-        number = self.numbers.of(task.id)
+        number = self._tables.number(task.id)
         self._successes.count(number, result.success)
         if task.expect_contains is not None:
             self._contains.count(number, "contains" in passed)
@@ -70,24 +69,24 @@ class Tally:
             self._replies.count(number, result.replies_per_decision)
         self._reasons[result.run.termination_reason or result.run.status] += 1
         self._providers[_answered_by(result)] += 1
-        self._scores.append(result.score)
+        self._scores.count(number, result.score)
         self._errors += result.run.status == "failed"
 
     def summary(self) -> Summary:
         """The figures of what was counted so far."""
-        n, epochs, per_task = len(self._scores), self.header.epochs, self._successes.per_task()
+        epochs, per_task, scores = self.header.epochs, self._successes.per_task(), self._scores.distribution()
         return Summary(
             success_rate=self._successes.rate(),
             contains_hit_rate=self._contains.rate(),
             key_hit_rate=self._key.rate(),
             **{name: quantity.distribution() for name, quantity in self._quantities.items()},
             replies_per_decision=self._replies.distribution(),
-            n=n,
+            n=scores.n,
             tasks=len(per_task),
             epochs=epochs,
-            missing=self.header.planned - n,
+            missing=self.header.planned - scores.n,
             errors=self._errors,
-            score_mean=fsum(self._scores) / n if n else None,
+            score_mean=scores.mean,
             by_tag={tag: shares.rate() for tag, shares in sorted(self._by_tag.items())},
             by_check={name: shares.rate() for name, shares in sorted(self._by_check.items())},
             by_damage={name: shares.rate() for name, shares in sorted(self._by_damage.items())},
