@@ -78,6 +78,7 @@ class _Values:
     def at(self, rank: int) -> float:
         """The value at a rank in order, from 0."""
         self._write()
+        self._scratch.run(f"CREATE INDEX IF NOT EXISTS {self._table}_in_order ON {self._table} (value)")
         return self._scratch.one(f"SELECT value FROM {self._table} ORDER BY value LIMIT 1 OFFSET ?", rank)[0]
 
     def _write(self) -> None:

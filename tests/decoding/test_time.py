@@ -9,8 +9,6 @@ import pytest
 from micro_agent.decoding import ModelReply, RawCall, decode
 from micro_agent.tools import Tool
 
-pytestmark = pytest.mark.torture
-
 SIZE = 100_000
 LIMIT_S = 0.050 if sys.gettrace() is None else 0.5  # coverage makes every line several times slower
 CALL = '{"tool": {"name": "calculator", "args": {"expression": "1+1"}}}'

@@ -246,7 +246,6 @@ def test_without_the_reply_that_was_in_force_after_one_that_was_thrown_away_it_d
     assert verdict.outcome == "differs"
 
 
-@pytest.mark.torture
 @MODES
 @SCRIPTS
 def test_a_fork_takes_all_replies_behind_its_beginning_along(name: str, mode: Mode, store: TraceStore) -> None:

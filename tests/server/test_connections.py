@@ -140,7 +140,6 @@ def reader(serving: "Serving", room: int = 4096) -> socket.socket:
     return client
 
 
-@pytest.mark.torture
 def test_a_client_that_does_not_read_is_let_go(start: "Start") -> None:
     serving, found = start([text(LONG)], send_timeout=0.1), 0
     with reader(serving) as client:
@@ -153,7 +152,6 @@ def test_a_client_that_does_not_read_is_let_go(start: "Start") -> None:
     assert serving.client.get("/healthz").status_code == 200
 
 
-@pytest.mark.torture
 def test_a_client_that_reads_slowly_gets_all_of_it(start: "Start") -> None:
     found = bytearray()
     with reader(start([text(LONG)], send_timeout=0.3), room=65536) as client:

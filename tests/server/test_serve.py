@@ -99,7 +99,6 @@ def test_at_the_end_a_run_under_way_is_left_to_be_resumed(store: TraceStore) -> 
     assert (run.status, run.answer, run.steps[0].error) == ("completed", "Done.", "INTERRUPTED")
 
 
-@pytest.mark.torture
 def test_a_client_that_never_reads_does_not_keep_it_from_ending(
     store: TraceStore, caplog: pytest.LogCaptureFixture
 ) -> None:

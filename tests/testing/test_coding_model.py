@@ -109,7 +109,6 @@ SHOWS: list[tuple[str, EditFormat, tuple[str, str | None]]] = [
 ]
 
 
-@pytest.mark.torture
 @each(["fault", "edits", "shown"], SHOWS)
 def test_each_fault_shows_on_the_record(
     place: Place, fault: str, edits: EditFormat, shown: tuple[str, str | None]

@@ -41,7 +41,6 @@ INVOLVED: dict[str, tuple[Tool, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.torture
 @pytest.mark.parametrize("what", INVOLVED)
 def test_arguments_that_cannot_be_checked_are_refused(what: str) -> None:
     tool, args = INVOLVED[what]

@@ -12,7 +12,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -128,7 +127,6 @@ def test_the_same_object_twice_is_no_cycle() -> None:
     assert jsonable([shared, shared]) == [[1], [1]]
 
 
-@pytest.mark.torture
 def test_very_many_items_are_cut_and_counted() -> None:
     assert jsonable(list(range(110_000)))[-1].endswith("more]")
     assert jsonable({str(n): n for n in range(110_000)})["…"].endswith(" more")
