@@ -83,7 +83,6 @@ WAYS: list[tuple[EditFormat, Mode, list[str]]] = [
 ]
 
 
-@pytest.mark.torture
 def test_without_faults_it_solves_with_whatever_tools_there_are(place: Place):
     for edits, mode, steps in WAYS:
         run = place.run(model(faults=0.0), edits, mode=mode)

@@ -264,6 +264,28 @@ def test_the_processes_of_a_tool_that_takes_too_long_are_killed(run: Run, own_se
         bystander.wait()
 
 
+def test_a_process_that_a_tool_left_running_is_not_taken_for_the_next_ones() -> None:
+    threads: list[threading.Thread] = []
+
+    def begin() -> int:
+        threads.append(threading.current_thread())
+        processes.append(subprocess.Popen(["sleep", "60"]))
+        return 0
+
+    processes: list[subprocess.Popen[bytes]] = []
+    assert execute(made(begin, timeout_s=60), {}).ok
+    deadline = time.monotonic() + 30
+    while threads[0].is_alive() and time.monotonic() < deadline:
+        assert execute(
+            made(lambda: 0, timeout_s=60), {}
+        ).ok  # never beside that process
+    assert not threads[0].is_alive()
+    assert execute(made(lambda: time.sleep(60), timeout_s=0.1), {}).error == "TOOL_TIMEOUT"
+    with processes[0] as left:
+        assert left.poll() is None
+        left.kill()
+
+
 def test_cancelling_the_caller_ends_the_processes_of_the_tool(tmp_path: Path) -> None:
     path = tmp_path / "pids"
 
