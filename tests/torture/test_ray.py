@@ -48,6 +48,15 @@ def number_of(request: Received) -> int:
     return int(re.findall(r"\d+", question)[0])
 
 
+class Command(subprocess.Popen[bytes]):
+    """A process that says what it says into a file: it would wait for ever on a pipe that is full."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        descriptor, self.said = tempfile.mkstemp(prefix="said-", dir=folder)
+        with open(descriptor, "wb") as log:
+            super().__init__(command, cwd=folder, env=environment(folder), stdout=log, stderr=subprocess.STDOUT)
+
+
 class Grid:
     """The cluster, and evals on it in a folder."""
 
@@ -69,18 +78,15 @@ class Grid:
         self.process.stdin.flush()
         return self.answer()
 
-    def start(self, *command: str) -> "subprocess.Popen[bytes]":
+    def start(self, *command: str) -> "Command":
         """Start `micro-agent` with Ray at hand."""
-        return subprocess.Popen(
-            [self.python, "-m", "micro_agent", *command], cwd=self.folder,
-            env=environment(self.folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        return Command([str(self.python), "-m", "micro_agent", *command], self.folder)
 
-    def eval(self, *options: str) -> "subprocess.Popen[bytes]":
+    def eval(self, *options: str) -> "Command":
         """Start `micro-agent eval run`."""
         return self.start("eval", "run", *options)
 
-    def on_ray(self, *options: str) -> "subprocess.Popen[bytes]":
+    def on_ray(self, *options: str) -> "Command":
         """The same, asked by workers of the cluster."""
         return self.eval(*options, *self.spread)
 
@@ -138,19 +144,19 @@ def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def ended(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
-    out, _ = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, out.decode()
+def ended(process: "Command") -> tuple[int, str]:
+    process.wait(PATIENCE_S)
+    return process.returncode, Path(process.said).read_text()
 
 
 def judged(result: Result) -> tuple[Any, ...]:
     return result.success, result.score, result.seed, result.run.answer, len(result.run.steps)
 
 
-def kill(grid: Grid, what: str, driver: "subprocess.Popen[bytes]") -> None:
+def kill(grid: Grid, what: str, driver: "Command") -> None:
     if what == "driver":
         driver.kill()
-        driver.communicate()
+        driver.wait()
     elif what == "worker":
         end = monotonic() + PATIENCE_S
         while driver.poll() is None and not grid.order("kill worker") and monotonic() < end:
