@@ -36,7 +36,7 @@ class Tables:
 
 
 class PerTask:
-    """A sum and the number of its trials for each task that has one."""
+    """A sum and the number of its trials for each task that has one, added up once: statistics go over them often."""
 
     def __init__(self, scratch: Scratch, table: str) -> None:
         self._scratch, self._table = scratch, f"{table}_by_task"

@@ -77,8 +77,9 @@ def _read(path: Path, like: Part | None) -> Part:
         raise storage_error("read the result file", path, error) from error
     if header.shard is None:
         raise ConfigurationError(f"{path} is no part of an eval: it was not made with --shard; leave it out")
-    shard = Shard.parse(header.shard)
-    planned = header.trials or 0
+    if header.trials is None:
+        raise ConfigurationError(f"{path} does not say how many trials its shard has: run it again")
+    shard, planned = Shard.parse(header.shard), header.trials
     if like is not None and like.header.tasks == header.tasks:
         return Part(path, header.model_copy(update={"tasks": like.header.tasks}), shard, planned, like.places)
     return Part(path, header, shard, planned, {task: place for place, task in enumerate(header.tasks)})

@@ -18,7 +18,7 @@ _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uf
 
 def printable(text: str) -> str:
     """``text`` with what a terminal would obey, or not be able to show, as an escape: what is shown is all there is."""
-    if text.isprintable():  # most is: a tenth of the time
+    if text.isprintable():  # most is, and this is two to three times as fast
         return text
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 

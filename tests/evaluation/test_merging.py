@@ -234,6 +234,7 @@ REFUSED: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     "linked": (link, r"other\.jsonl is given twice: leave one out"),
     "copied": (others, r"1\.jsonl and .*b/1\.jsonl are both shard 1/2: leave one out"),
     "no shard": (lambda folder: [write(folder / "x.jsonl", header())], r"x\.jsonl is no part of an eval: .*--shard"),
+    "no count": (lambda folder: [write(folder / "x.jsonl", header("1/1"))], "does not say how many trials its shard"),
     "tasks": (changed(tasks=TASKS[::-1]), r"2\.jsonl is part of another eval than .*1\.jsonl: tasks; leave it out"),
     "dataset": (changed(dataset_sha256="1" * 64), "another eval .*: dataset_sha256 .'1111"),
     "seed": (changed(seed=4), r"2\.jsonl is part of another eval than .*: seed .4, there 0.; leave it out, or run"),

@@ -21,7 +21,6 @@ def each() -> list[Any]:
     return [pytest.param(*pair, marks=() if pair in QUICK else pytest.mark.torture) for pair in pairs]
 
 
-@pytest.mark.torture
 @pytest.mark.parametrize(("language", "mode"), each())
 def test_what_is_not_final_goes_on_and_what_is_ends_the_run(language: str, mode: Mode) -> None:
     for ending in played([row for row in ROWS if row["language"] == language], mode):

@@ -40,7 +40,6 @@ def play(warm: Warm) -> dict[str, Any]:
         return {**json.loads(done.stdout), "chats": [(chat.body or {}, dict(chat.headers)) for chat in server.chats]}
 
 
-@pytest.mark.torture
 def test_litellm_is_imported_at_the_first_call_only(played: dict[str, Any]) -> None:
     assert played["before"] is False
 

@@ -276,7 +276,8 @@ def test_a_process_that_a_tool_left_running_is_not_taken_for_the_next_ones() -> 
     assert execute(made(begin, timeout_s=60), {}).ok
     deadline = time.monotonic() + 30
     while threads[0].is_alive() and time.monotonic() < deadline:
-        assert execute(made(lambda: 0, timeout_s=60), {}).ok  # never beside that process
+        # In whichever thread is idle. When its turn comes, that one is let go instead, for it has a process.
+        assert execute(made(lambda: 0, timeout_s=60), {}).ok
     assert not threads[0].is_alive()
     assert execute(made(lambda: time.sleep(60), timeout_s=0.1), {}).error == "TOOL_TIMEOUT"
     with processes[0] as left:
