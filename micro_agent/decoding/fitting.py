@@ -7,6 +7,7 @@ from typing import Any
 from micro_agent.decoding.decision import Decision, Repair, ToolCall, ToolCalls
 from micro_agent.decoding.offer import Offer
 from micro_agent.decoding.repair.strict import repair
+from micro_agent.text.numbers import plain
 from micro_agent.tools import Tool
 from micro_agent.tools.arguments import Accepted
 from micro_agent.tools.outputs import check_outputs
@@ -30,8 +31,9 @@ def fitted(decision: Decision, offer: Offer) -> Decision:
     calls: list[ToolCall] = []
     repairs = list(decision.repairs)
     for call in decision.calls:
-        args, coercions = offer.coerced(call.name, call.args)
-        calls.append(replace(call, args=args) if coercions else call)
+        given, coercions = offer.coerced(call.name, call.args)
+        args = plain(given)
+        calls.append(call if args is call.args else replace(call, args=args))
         repairs += _told(coercions)
     return ToolCalls(calls, repairs)
 

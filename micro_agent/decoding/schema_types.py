@@ -2,10 +2,12 @@
 
 from typing import Any, cast
 
+from micro_agent.text.numbers import WrittenFloat
 from micro_agent.tools.schema import Schema
 
 JSON_TYPES: dict[type, str] = {
-    dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null",
+    dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number",
+    WrittenFloat: "number", type(None): "null",
 }  # fmt: skip
 _IMPLIED = {"properties": "object", "items": "array", "prefixItems": "array"}
 _MAX_NESTING = 8

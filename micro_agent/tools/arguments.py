@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
+from micro_agent.text.numbers import plain
 from micro_agent.tools.coerce import WRAPPERS, coerce
 from micro_agent.tools.faults import UNCHECKED, Fault, Faults, find_faults
 from micro_agent.tools.form import call_form
@@ -38,7 +39,7 @@ def check(tool: Tool, args: object) -> Accepted | Faults:
     """
     found = find_faults(tool.schema, args)
     if not found:
-        return Accepted(cast("dict[str, Any]", args))
+        return Accepted(plain(args))
     if found == [UNCHECKED]:
         return Faults(found)
     try:
@@ -47,7 +48,7 @@ def check(tool: Tool, args: object) -> Accepted | Faults:
             fits = bool(coercions) and not find_faults(tool.schema, mended)
     except Exception:  # noqa: BLE001 jsonschema fails on some numbers and schemas; what it cannot judge is refused
         return Faults(found)
-    return Accepted(mended, coercions) if fits else Faults(found)
+    return Accepted(plain(mended), coercions) if fits else Faults(found)
 
 
 def without_extras(

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
+from micro_agent.text.numbers import as_written
 from micro_agent.tools.faults import path_text
 from micro_agent.tools.schema import Schema
 
@@ -162,7 +163,7 @@ def _candidates(part: dict[str, Any], value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, str):
         yield from _from_text(value, types)
     elif isinstance(value, int | float) and not isinstance(value, bool) and types == {"string"}:
-        yield "number_to_string", json.dumps(value)
+        yield "number_to_string", as_written(value)
     elif types == {"boolean"} and type(value) is int and value in (0, 1):
         yield "number_to_boolean", bool(value)
     spellings = [part["const"]] if "const" in part else part.get("enum", ())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+from micro_agent.text.numbers import WrittenFloat
 from micro_agent.tools.keywords import LIMIT_S, Bounded, TookTooLong, found
 from micro_agent.tools.schema import Schema
 
@@ -26,6 +27,7 @@ _TYPES: dict[type, str] = {
     bool: "boolean",
     int: "integer",
     float: "number",
+    WrittenFloat: "number",
 }
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from micro_agent import Tool
 from micro_agent.decoding import ModelReply, RawCall, ToolCall, ToolCalls, decode, decode_text
+from micro_agent.tools.arguments import check
+from micro_agent.tools.faults import Faults
 
 PARAMETERS: dict[str, Any] = {
     "type": "object",
@@ -59,3 +61,44 @@ def test_the_loop_does_it_itself():
     read = decode(ModelReply(text='{"name": "shout", "arguments": {"count": "3"}}'), [SHOUT], coerce=False)
     assert isinstance(read, ToolCalls)
     assert (read.calls, read.repairs) == ([ToolCall("shout", {"count": "3"})], [])
+
+
+@pytest.mark.parametrize("written", ["3.10", "1.0", "1e3", "2.50", "0.30000000000000000001", "-1.20"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        '<tool_call>{{"name": "shout", "arguments": {{"words": [{0}]}}}}</tool_call>',
+        '{{"name": "shout", "arguments": {{words: [{0}]}}}}',
+        "shout(words=[{0}])",
+    ],
+    ids=["markup", "loose", "python"],
+)
+def test_a_number_that_is_due_as_text_keeps_its_digits(said: str, written: str):
+    read = decode_text(said.format(written), [SHOUT])
+    assert isinstance(read, ToolCalls)
+    assert [call.args for call in read.calls] == [{"words": [written]}]
+    assert "number_to_string" in [one.kind for one in read.repairs]
+
+
+def test_and_in_a_call_of_the_wire():
+    read = decode(ModelReply(calls=(RawCall("shout", '{"words": [3.10], "count": 1.10}', "c1"),)), [SHOUT])
+    assert isinstance(read, ToolCalls)
+    assert read.calls[0].args == {
+        "words": [3.1],
+        "count": 1.1,
+    }  # a fault is left: none is mended
+
+
+def test_a_number_with_digits_of_its_own_is_described_as_one():
+    read = decode(ModelReply(calls=(RawCall("shout", '{"loud": 3.10}', "c1"),)), [SHOUT])
+    assert isinstance(read, ToolCalls)
+    refused = check(SHOUT, read.calls[0].args)
+    assert isinstance(refused, Faults)
+    assert "number 3.1" in str(refused.faults)
+
+
+def test_in_markup_that_has_no_types_such_a_number_is_one():
+    scale = Tool("scale", "Scales.", {"type": "object", "properties": {"by": {"type": "number"}}}, print)
+    read = decode_text("<function=scale><parameter=by>2.50</parameter></function>", [scale])
+    assert isinstance(read, ToolCalls)
+    assert [call.args for call in read.calls] == [{"by": 2.5}]

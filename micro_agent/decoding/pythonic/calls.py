@@ -14,6 +14,7 @@ from typing import Any
 from micro_agent.decoding.decision import MAX_DEPTH
 from micro_agent.decoding.repair.mending import Allowance, Unreadable
 from micro_agent.decoding.schema_types import JSON_TYPES
+from micro_agent.text.numbers import number
 
 
 def _patterns(end: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -110,7 +111,7 @@ def _number(written: str) -> Any:
         return written
     if written.lstrip("+-").replace("_", "").isdigit():
         return int(written)
-    if isinf(value := float(written)):
+    if isinf(value := number(written)):
         raise Unreadable(f"{written} is not a finite number")
     return value
 

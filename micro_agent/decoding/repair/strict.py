@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from micro_agent.decoding.decision import MAX_DEPTH, Repair
 from micro_agent.decoding.wording import shorten
+from micro_agent.text.numbers import number
 
 _SHOWN = 200
 # Python 3.13 points to the last comma; before, what should follow it was missed.
@@ -69,7 +70,7 @@ def _reason(error: json.JSONDecodeError) -> str:
 
 
 def _finite(digits: str) -> float:
-    value = float(digits)
+    value = number(digits)
     if math.isinf(value):
         raise Unreadable(f"{shorten(digits, 20)} is not a finite number")
     return value
