@@ -99,8 +99,7 @@ class Offer:
             self._found[id(args)] = name, args, found
         if checked is None or not isinstance(found, Faults) or found.faults == [UNCHECKED]:
             return None
-        extra = {fault.path for fault in found.faults if fault.extra and fault.path in args}
-        if extras and extra:
+        if extras and (extra := _extra(found, args)):
             known = {key: value for key, value in args.items() if key not in extra}
             return None if not isinstance(self._timed(check, checked, known), Faults) else found.message
         return found.message
@@ -116,8 +115,12 @@ class Offer:
             return args, []
         known, seen, found = self._found.get(id(args), (None, None, None))
         if known != name or seen is not args:
-            checked = self._checked(name, args)
-            found = self._timed(check, checked, args) if checked is not None else None
+            found = self._looked(name, args)
+        if isinstance(found, Faults) and (extra := _extra(found, args)):
+            # They are not for us to judge: a schema that does not mention further properties allows them.
+            found = self._looked(name, {key: value for key, value in args.items() if key not in extra})
+            if isinstance(found, Accepted):
+                return {**found.args, **{key: args[key] for key in extra}}, found.coercions
         return (found.args, found.coercions) if isinstance(found, Accepted) else (args, [])
 
     def refused(self, name: str, args: dict[str, Any]) -> str | None:
@@ -136,6 +139,11 @@ class Offer:
         """The tool that ``args`` can be checked against, if there is one and it costs little."""
         self.values -= _count(args, self.values)
         return None if self.unchecked else self._known(name)
+
+    def _looked(self, name: str, args: dict[str, Any]) -> Accepted | Faults | None:
+        """What checking says of ``args``; ``None`` where they are not checked."""
+        checked = self._checked(name, args)
+        return None if checked is None else self._timed(check, checked, args)
 
     def _timed(
         self, look: Callable[[_Schema, dict[str, Any]], _Found], schema: _Schema, args: dict[str, Any]
@@ -160,6 +168,11 @@ def _as_tool(spec: ToolSpec) -> Tool | None:
         return Tool("described", "", {"type": "object", **spec.parameters}, _never_called)
     except ToolDefinitionError:
         return None
+
+
+def _extra(found: Faults, args: dict[str, Any]) -> list[str]:
+    """The arguments that the tool does not have."""
+    return [fault.path for fault in found.faults if fault.extra and fault.path in args]
 
 
 def _never_called(**_: Any) -> NoReturn:  # pragma: no cover - a stand-in that carries a schema

@@ -43,12 +43,21 @@ def test_native_calls_as_well():
     assert read.calls == [ToolCall("shout", {"count": 3}, "c1")]
 
 
-@pytest.mark.parametrize("args", ['{"count": "many"}', '{"count": "3", "volume": 11}'])
+@pytest.mark.parametrize(
+    "args", ['{"count": "many"}', '{"count": "many", "loud": "true", "volume": 11}', '{"volume": 11}']
+)
 def test_what_cannot_be_is_left_as_the_model_gave_it(args: str):
     read = decode(ModelReply(calls=(RawCall("shout", args, "c1"),)), [SHOUT])
     asis = decode(ModelReply(calls=(RawCall("shout", args, "c1"),)), [SHOUT], coerce=False)
     assert read == asis
     assert isinstance(read, ToolCalls)
+
+
+def test_an_argument_that_the_schema_does_not_mention_keeps_no_other_from_its_type():
+    read = decode(ModelReply(calls=(RawCall("shout", '{"volume": 11, "count": "3"}', "c1"),)), [SHOUT])
+    assert isinstance(read, ToolCalls)
+    assert read.calls == [ToolCall("shout", {"count": 3, "volume": 11}, "c1")]
+    assert [one.kind for one in read.repairs] == ["number_string"]
 
 
 def test_without_tools_nothing_is_known_of_types():
