@@ -11,6 +11,7 @@ from micro_agent.cancel import Cancel
 from micro_agent.demos import instructions
 from micro_agent.effects import Approval
 from micro_agent.files.known_secrets import remember_model
+from micro_agent.mcp import with_mcp
 from micro_agent.models import configure_lm
 from micro_agent.models.context_length import asked_beforehand
 from micro_agent.models.identity import Wanted, WantedFinish, traits_of
@@ -57,6 +58,7 @@ class MicroAgent(Program):
         signature: A ``dspy.Signature`` or its string, such as ``"document, question -> answer: str, sure: bool"``.
         samples: How many replies are asked for at most, of which the best is taken; ``None``: as the settings say.
         resamples: How often a reply that comes to nothing is sampled again unseen; ``None``: as the settings say.
+        mcp: MCP servers whose tools it has too, as `micro_agent.mcp.mcp_tools` takes them (a file with ``mcpServers``).
         coach: What helps a weak model at one kind of work, such as `micro_agent.coding.coach.coding_coach`.
     """
 
@@ -66,12 +68,12 @@ class MicroAgent(Program):
         traces: TraceStore | str | Path | None = None, *, demos: str | Path | list[dict[str, Any]] | None = None,
         confirm: Confirmation = "pause", settings: Settings | None = None, system: str | None = None,
         finish: WantedFinish = "auto", signature: str | type[dspy.Signature] | None = None, tools: Any = None,
-        samples: int | None = None, resamples: int | None = None, coach: Coach = NO_COACH,
+        samples: int | None = None, resamples: int | None = None, coach: Coach = NO_COACH, mcp: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         settings = settings or load_settings()
         signature, tools = given.signature_and_tools(signature_or_tools, signature, tools)
-        self.signature, known = AgentSignature.of(signature), toolset(tools)
+        self.signature, known = AgentSignature.of(signature), toolset(with_mcp(tools, mcp))
         wanted = given.finish(finish, settings, typed=self.signature.is_typed)
         outputs = self.signature.outputs(wanted, known)
         shots = given_demos(demos, settings, typed=outputs.submit is not None, tools=known)

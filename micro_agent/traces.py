@@ -188,6 +188,10 @@ class TraceStore:
         found = (self._open_run(self._journal(run_id)) for run_id in self.open_ids())
         return [run for run in found if run is not None]
 
+    def open_run(self, run_id: str) -> OpenRun | None:
+        """A run that has a journal, ``None`` if it has none; no other one is looked at."""
+        return self._open_run(self._journal(run_id))
+
     def decide(
         self, run_id: str, decision: Choice, *, feedback: str | None = None, question: str | None = None,
         args: dict[str, Any] | None = None,
@@ -285,6 +289,14 @@ class TraceStore:
             path.stem, run.question, run.ts, status, busy, pending.confirmation,
             decision and decision.decision, folded.damage,
         )  # fmt: skip
+
+
+def as_it_stands(store: TraceStore, run_id: str) -> Run:
+    """A run that is open, else its record. Raises `RunNotFound` where there is neither."""
+    try:
+        return store.peek(run_id)
+    except RunNotFound:
+        return store.load(run_id)
 
 
 def _checked(run_id: str) -> str:

@@ -11,10 +11,14 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from tests.warm import LONGEST, ROOT
+
+_MCP = ("micro_agent.mcp.", "micro_agent.doors.mcp")
+"""What imports the SDK of MCP, which takes as long as all the rest."""
 
 
 class Forking:
@@ -52,6 +56,8 @@ class Forking:
         if not data:  # whoever asked was killed meanwhile
             client.close()
             return None
+        if any("mcp" in part for word in json.loads(data)["command"] for part in Path(word).parts[-2:]):
+            import_mcp()
         if pid := os.fork():
             for descriptor in streams:
                 os.close(descriptor)
@@ -84,6 +90,18 @@ class Forking:
         self._waiting.unregister(client)
         client.close()
         os.waitpid(self._ended.pop(client), 0)
+
+
+@cache
+def import_mcp() -> None:
+    """Import what speaks MCP, before the first that wants it is forked."""
+    import gc
+    import importlib
+
+    for name in ("micro_agent.mcp.tools", "micro_agent.mcp.http", "micro_agent.doors.mcp_server"):
+        importlib.import_module(name)
+    importlib.import_module("mcp.server.mcpserver")
+    gc.freeze()
 
 
 def become(request: Mapping[str, Any], path: Sequence[str]) -> None:
@@ -149,7 +167,7 @@ def main() -> None:
     path = [*(folder for folder in sys.path[1:] if folder != str(ROOT)), str(ROOT)]  # it is installed from there
     importlib.import_module("dspy")  # what takes the time
     for module in pkgutil.walk_packages(micro_agent.__path__, "micro_agent."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and not module.name.startswith(_MCP):
             importlib.import_module(module.name)
     command()
     implied("What is 2+3?")  # it reads its words and weights when it is first asked

@@ -8,10 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = [
-    "errors", "text", "files", "dspy_internals", "tools", "run", "cancel", "effects", "rules", "decoding", "sampling",
-    "demos", "storage", "traces", "index", "models", "context", "wires", "planning", "loop", "streaming", "running",
-    "program", "coding", "agent", "coder", "plans", "observing", "replay", "testing", "evaluation", "optimize",
-    "doctor", "server", "cli",
+    "errors", "extras", "text", "files", "dspy_internals", "tools", "run", "cancel", "effects", "rules", "decoding",
+    "sampling", "demos", "storage", "traces", "index", "models", "context", "mcp", "wires", "planning", "loop",
+    "streaming", "running", "program", "coding", "agent", "coder", "plans", "observing", "replay", "testing",
+    "evaluation", "page", "optimize", "doctor", "server", "proxy", "doors", "cli",
 ]  # fmt: skip
 """The rooms of the package, from what knows nothing of the others to the front doors: imports go towards the first."""
 WITH_DSPY = (

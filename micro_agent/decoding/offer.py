@@ -1,7 +1,9 @@
 """The tools that a decode may call, and whether a name and arguments are one of theirs."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import perf_counter
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -15,6 +17,8 @@ from micro_agent.tools.faults import UNCHECKED, find_faults
 from micro_agent.tools.names import closest
 
 _MAX_NAME = 128
+_MAX_KEPT = 16_000
+"""Characters of a schema that is kept compiled."""
 _Schema = TypeVar("_Schema")
 _Found = TypeVar("_Found")
 
@@ -165,7 +169,21 @@ def _as_tool(spec: ToolSpec) -> Tool | None:
     if isinstance(spec, Tool):
         return spec
     try:
-        return Tool("described", "", {"type": "object", **spec.parameters}, _never_called)
+        schema = json.dumps(spec.parameters)
+    except (TypeError, ValueError, RecursionError):
+        schema = ""
+    return _described(schema) if 0 < len(schema) <= _MAX_KEPT else _tool(spec.parameters)
+
+
+@lru_cache(maxsize=256)
+def _described(schema: str) -> Tool | None:
+    """A schema is compiled once for all replies: that takes longer than to read most of them."""
+    return _tool(json.loads(schema))
+
+
+def _tool(parameters: Mapping[str, Any]) -> Tool | None:
+    try:
+        return Tool("described", "", {"type": "object", **parameters}, _never_called)
     except ToolDefinitionError:
         return None
 

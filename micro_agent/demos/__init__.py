@@ -102,6 +102,11 @@ def instructions(*, typed: bool = False) -> str:
     return _prompts()["typed_instructions" if typed else "instructions"].strip()
 
 
+def bare_instructions() -> str:
+    """The text that opens the system prompt of a model that is asked for one text, without tools."""
+    return _prompts()["bare_instructions"].strip()
+
+
 def with_system(instructions: str, system: str | None) -> str:
     """The instructions with a task or persona of the user's behind them, if there is one."""
     return f"{instructions}\n\n{system}" if system else instructions

@@ -14,6 +14,7 @@ from micro_agent.models.bodies import as_object, reasoning_of, text_of
 from micro_agent.models.call_deltas import CallDeltas
 from micro_agent.models.failures import Refusal, marked, refused
 from micro_agent.models.reply import mended, piece, unreadable
+from micro_agent.models.scope import thought
 
 _MAX_EVENT_LINES = 100
 _KEPT = ("id", "created", "model", "system_fingerprint")
@@ -124,7 +125,8 @@ class ChatAssembly:
         delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
         text = text_of(delta.get("content"))
         self._append("content", text if text or delta.get("content") is not None else None)
-        self._append("reasoning_content", reasoning_of(delta) or None)
+        thought(reasoning := reasoning_of(delta))
+        self._append("reasoning_content", reasoning or None)
         self._append("refusal", delta.get("refusal"))
         calls: Any = delta.get("tool_calls")
         for entry in cast(list[Any], calls) if isinstance(calls, list) else []:

@@ -16,6 +16,7 @@ from micro_agent.models.endpoint import Endpoint
 from micro_agent.models.engine import AsyncHttpEngine, HttpEngine
 from micro_agent.models.failures import Refusal, refused
 from micro_agent.models.reply import Wire, mended, piece, unreadable
+from micro_agent.models.scope import thought
 from micro_agent.run import Finish, Mode
 
 _OPTIONS = (
@@ -167,8 +168,9 @@ class OllamaAssembly:
         message = as_object(chunk.get("message"))
         text = text_of(message.get("content")) or text_of(chunk.get("response"))
         self._text.append(text)
-        if thought := reasoning_of(message):
-            self._thinking.append(thought)
+        if thinking := reasoning_of(message):
+            thought(thinking)
+            self._thinking.append(thinking)
         calls = message.get("tool_calls")
         calls = cast(list[Any], calls) if isinstance(calls, list) else []
         if not (chunk.get("done") and calls == self._calls):  # or the last chunk says all of them once more

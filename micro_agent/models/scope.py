@@ -103,6 +103,25 @@ def calling(scope: CallScope) -> Generator[None]:
         _scope.reset(token)
 
 
+_thoughts: ContextVar[Callable[[str], object] | None] = ContextVar("micro_agent_thoughts", default=None)
+
+
+@contextmanager
+def hearing_thoughts(hear: Callable[[str], object]) -> Generator[None]:
+    """Have ``hear`` get the reasoning of the replies that are streamed in this block, piece by piece."""
+    token = _thoughts.set(hear)
+    try:
+        yield
+    finally:
+        _thoughts.reset(token)
+
+
+def thought(text: str) -> None:
+    """Tell whoever listens the next piece of a reply's reasoning."""
+    if text and (hear := _thoughts.get()) is not None:
+        hear(text)
+
+
 @contextmanager
 def several(count: int) -> Generator[None]:
     """Ask for so many replies in one request in this block."""

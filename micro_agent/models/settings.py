@@ -137,6 +137,9 @@ class Settings(BaseSettings):
     tools_modules: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         default=(), description="Python files and import names with commas between"
     )
+    micro_agent_mcp: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        default=(), description="files that name MCP servers, with commas between"
+    )
     micro_agent_finish: Annotated[Literal["auto", "ask", "text"], BeforeValidator(_lower)] = Field(
         default="auto", description="auto, ask or text"
     )

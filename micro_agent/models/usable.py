@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 
 from micro_agent.errors import ConfigurationError
+from micro_agent.extras import how_to_install, is_installed
 from micro_agent.models.addresses import http_url, is_public_openai, ollama_url, shown
 from micro_agent.models.announcing import Announce
 from micro_agent.models.keys import openai_key
@@ -84,9 +84,8 @@ def _litellm(asked: Target, settings: Settings, announce: Announce) -> Target:
 
 
 def _tiny(asked: Target, settings: Settings, announce: Announce) -> Target:
-    if find_spec("numpy") is None:
-        told = "install the extra, with pip install '.[tiny]' in a checkout of micro-agent"
-        raise UnusableError("the tiny provider needs NumPy", told)
+    if not is_installed("numpy"):
+        raise UnusableError("numpy is not installed", how_to_install("tiny"))
     if asked.model not in (None, TINY):
         raise UnusableError(f"the tiny provider has no model {asked.model!r}", f"leave --model out, or name {TINY}")
     announce(f"{TINY} is a real but tiny model: it knows a few kinds of questions, and often errs")

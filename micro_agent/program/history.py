@@ -39,7 +39,16 @@ def before(history: Any, turn: Callable[[int, Mapping[str, Any]], list[dict[str,
         raise ConfigurationError(f"a message of the history is not an object: {_WANTED}")
     if not any("role" in message for message in given):
         return {"history": [message for number, one in enumerate(given, 1) for message in turn(number, one)]}
-    return {"history": _checked(_joined([_message(number, message) for number, message in enumerate(given, 1)]))}
+    return {"history": conversation(given)}
+
+
+def conversation(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Messages in the form of OpenAI's chat as a record has them.
+
+    Raises:
+        ConfigurationError: They are no conversation.
+    """
+    return _checked(_joined([_message(number, message) for number, message in enumerate(messages, 1)]))
 
 
 def messages_of(number: int, asked: str, outputs: Mapping[str, Any], submit: str | None) -> list[dict[str, Any]]:

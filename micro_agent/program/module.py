@@ -3,19 +3,25 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
+from dataclasses import replace
 from typing import Any, Self
 
 import dspy
 
+from micro_agent.demos import CompiledDemos, bare_instructions
+from micro_agent.planning.given_demos import Given
+from micro_agent.planning.signature import PlanWithTools
 from micro_agent.program.history import before, messages_of
 from micro_agent.program.prediction import prediction
 from micro_agent.program.saving import restored, saved, without_secrets
 from micro_agent.program.signature import AgentSignature
 from micro_agent.program.streams import adriven, driven
+from micro_agent.rules.coach import NO_COACH
 from micro_agent.run import Run
 from micro_agent.running.session import Session
 from micro_agent.running.setup import Setup
+from micro_agent.tools.outputs import PLAIN
 
 
 class Program(dspy.Module):
@@ -63,6 +69,28 @@ class Program(dspy.Module):
         copied = type(self).__new__(type(self))
         super(Program, copied).__setstate__(super().__getstate__())
         return copied
+
+    def layered(self, system: str | None = None, *, images: bool = False) -> Self:
+        """The same agent with more in its system prompt; with ``images`` as a further input, where some are to come."""
+        other, setup = copy(self), self._setup
+        if images:
+            other.signature = self.signature.with_images()
+        if system:
+            other._setup = replace(setup, system="\n\n".join(filter(None, (setup.system, system))))
+        return other
+
+    def bare(self, system: str | None = None, *, images: bool = False) -> Self:
+        """The same model without tools, rules, demos and records: what it says to a question is the answer."""
+        other = copy(self)
+        other.signature = AgentSignature.of(None).with_images() if images else AgentSignature.of(None)
+        other.plan = dspy.Predict(PlanWithTools.with_instructions(bare_instructions()))
+        other.plan.lm = self.plan.lm
+        other._setup = replace(
+            self._setup, tools={}, mode="native", rules=[], traces=None, system=system, finish="text", outputs=PLAIN,
+            coaching=replace(self._setup.coaching, coach=NO_COACH), given=Given(CompiledDemos(demos=[]), bare=True),
+            samples=1,
+        )  # fmt: skip
+        return other
 
     def _begun(self, question: str | None, inputs: dict[str, Any], history: Any = None) -> Run:
         name = self.signature.history

@@ -20,6 +20,8 @@ from micro_agent.tools.output_types import said_of, submit_tool, typed
 from micro_agent.tools.outputs import Outputs
 
 DEFAULT = "question -> answer: str"
+IMAGES = "images"
+"""The input that `AgentSignature.with_images` adds."""
 _QUESTION = "question"
 _NOT_TAKEN = (dspy.Audio, dspy.Tool, dspy.ToolCalls)
 _HISTORY = "history"
@@ -52,6 +54,12 @@ class AgentSignature:
             if any(isinstance(kind, type) and issubclass(kind, _NOT_TAKEN) for kind in _kinds(field.annotation)):
                 raise ConfigurationError(f"input {name!r} is of type {field.annotation}, which agents do not take")
         return cls(found)
+
+    def with_images(self) -> "AgentSignature":
+        """The same with an input ``images``, a list, unless there is one of that name."""
+        if IMAGES in self.fields.input_fields:
+            return self
+        return AgentSignature(self.fields.append(IMAGES, dspy.InputField(), list[dspy.Image]))
 
     @property
     def task(self) -> str | None:

@@ -34,23 +34,23 @@ class Replies:
 
 def _told(call: LMCall) -> Iterator[str]:
     if call.samples:
-        yield f"     {_counted(call)}"
+        yield f"     {counted(call)}"
     for other in call.samples:
         if other.fault is not None:
-            yield f"     thrown away: {_cut(_said(other.reply), _LONGEST_OF_OTHERS)}"
+            yield f"     thrown away: {_cut(said(other.reply), _LONGEST_OF_OTHERS)}"
             yield f"       -> {_cut(' '.join(_text(other.fault.observation).split()), _LONGEST_OF_OTHERS)}"
     decision = call.decision or {}
     natively = bool(call.reply.get("tool_calls"))
     in_text = call.mode == "native" and bool(decision.get("tool_calls")) and not natively
     if not (call.repairs or call.error or in_text):
         return
-    yield f"     {'read from the text' if in_text else 'the reply'}: {_cut(_said(call.reply), _LONGEST)}"
+    yield f"     {'read from the text' if in_text else 'the reply'}: {_cut(said(call.reply), _LONGEST)}"
     if call.repairs:
         kinds = dict.fromkeys(str(repair.get("kind")) for repair in call.repairs)
         yield f"     repaired: {', '.join(kinds)}"
 
 
-def _counted(call: LMCall) -> str:
+def counted(call: LMCall) -> str:
     """How many replies there were, and of how many of them what was true."""
     chosen, every = call.chosen or {"agree": 0}, replies(call)
     tried = {at for at, one in enumerate(every) if one.fault is not None}
@@ -68,7 +68,7 @@ def _counted(call: LMCall) -> str:
     return ": ".join([f"{len(every)} replies", *(["; ".join(told)] if told else [])])
 
 
-def _said(reply: dict[str, Any]) -> str:
+def said(reply: dict[str, Any]) -> str:
     """A reply on one line: its text, then the calls that it made natively."""
     calls: list[dict[str, Any]] = reply.get("tool_calls") or []
     made = (f"{call.get('name')} {_text(call.get('arguments'))}" for call in calls)

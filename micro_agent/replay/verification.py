@@ -17,6 +17,7 @@ from micro_agent.replay.verdict import Verdict
 from micro_agent.rules.limits import limits_of
 from micro_agent.run import Run
 from micro_agent.run.chain import require_earlier
+from micro_agent.tools.registry import callable_names
 
 _NEVER_PREPARED = frozenset({"UNKNOWN_TOOL", "NOT_RUN"})
 
@@ -59,10 +60,12 @@ def _verdict(found: Recorded, parts: Parts, live_tools: bool) -> Verdict:
 
 def _check(run: Run, parts: Parts) -> None:
     """Raises `ValueError` with one line that says why the run cannot be replayed."""
+    if (run.model_extra or {}).get("door") == "proxy":
+        raise ValueError("it went through micro-agent proxy: the agent that ran its tools is not this one")
     require_earlier(run)
     copied = run.forked_at or 0
     used = {step.tool for step in run.steps[copied:] if step.is_tool and step.error not in _NEVER_PREPARED}
-    if unknown := sorted(used - set(parts.tools)):
+    if unknown := sorted(used - callable_names(parts.tools)):
         raise ValueError(
             f"it used tools that are not there: {', '.join(unknown)} (name them with --tools or TOOLS_MODULES)"
         )

@@ -5,6 +5,7 @@ step's time is what the run waited for it, so that the times of a run add up.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
@@ -25,9 +26,12 @@ class AtOnce:
         self._begun: dict[Key, tuple[Within, Underway | asyncio.Task[Outcome]]] = {}
         self._run, self._approvals, self._part = run, approvals, Part(run)
         self._now: tuple[Key, Within] | None = None
+        self.on_begin: Callable[[Act], None] = lambda effect: None
+        """Told of each call before its tool is run."""
 
     def outcome(self, effect: Act) -> Outcome:
         """What came of a call, begun now or before."""
+        self.on_begin(effect)
         for ready in _beginning(effect):
             key = effect.call, ready.call_id
             if key not in self._begun:
@@ -42,6 +46,7 @@ class AtOnce:
 
     async def aoutcome(self, effect: Act) -> Outcome:
         """The same on the running event loop."""
+        self.on_begin(effect)
         for ready in _beginning(effect):
             key = effect.call, ready.call_id
             if key not in self._begun:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from typing import Any
 
 from micro_agent.cancel import Cancel
 from micro_agent.run import Mode, Run, Step
@@ -41,6 +42,20 @@ class Ended:
     run: Run
 
 
+@dataclass(frozen=True, slots=True)
+class CallBegins:
+    """A tool is about to run, asked for by the reply number ``call`` of the run; for `WithCalls` alone.
+
+    ``run`` is the run as it stands now, to be looked at and not kept.
+    """
+
+    run: Run
+    call: int
+    call_id: str | None
+    tool: str
+    args: dict[str, Any]
+
+
 StreamEvent = Started | StepTaken | AnswerText | Ended
 OnEvent = Callable[[StreamEvent], None]
 
@@ -50,6 +65,17 @@ class WithoutText:
     """An ``on_event`` that gets every event but `AnswerText`. The wire does not stream for it."""
 
     on_event: OnEvent
+
+    def __call__(self, event: StreamEvent) -> None:
+        """Take one event."""
+        self.on_event(event)
+
+
+@dataclass(frozen=True, slots=True)
+class WithCalls:
+    """An ``on_event`` that is also told when a tool begins. That of a call beside others may have begun before."""
+
+    on_event: Callable[[StreamEvent | CallBegins], None]
 
     def __call__(self, event: StreamEvent) -> None:
         """Take one event."""

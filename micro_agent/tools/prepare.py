@@ -1,7 +1,7 @@
 """A call that the model decided on, made ready to run or refused. Pure: the same call gives the same result."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,17 +67,61 @@ def prepare(
         `Ready`, or `Refused` with ``UNKNOWN_TOOL`` (and the closest names) or ``VALIDATION_FAILED`` (and every fault).
         Both show under ``expected`` what a right call looks like.
     """
+    if (behind := _named_behind(tools, call.name)) is not None:
+        return prepare(behind, call, native=native, named=named)
     name = resolve(tools, call.name)
     if name is None:
         return Refused(call.name, call.args, call.call_id, _unknown(tools, call.name, native), "UNKNOWN_TOOL")
     tool = tools[name]
-    checked = check(tool, call.args)
+    args = _nested(call.args) if tool.behind else call.args
+    checked = check(tool, args)
     if isinstance(checked, Faults) and tool.read_only:
-        checked = without_extras(tool, call.args, checked, partial(named, name)) or checked
+        checked = without_extras(tool, args, checked, partial(named, name)) or checked
     if isinstance(checked, Faults):
         return Refused(name, call.args, call.call_id, refusal(tool, checked, native=native), "VALIDATION_FAILED")
-    renamed = [{"path": "", "from": call.name, "to": name, "kind": "tool_name"}] if name != call.name else []
+    if tool.behind:
+        return _through(tool, checked.args, call, native=native, named=named)
+    renamed = _renamed(call.name, name) if name != call.name else []
     return Ready(tool, checked.args, call.call_id, renamed + checked.coercions, call.standing)
+
+
+def _named_behind(tools: Mapping[str, Tool], name: str) -> Mapping[str, Tool] | None:
+    """The tools behind another, if one of them has this name and none before it: those that were found are called so.
+
+    What a name only resembles is a tool before it, if one fits.
+    """
+    behind = [tool.behind for tool in tools.values() if tool.behind]
+    if name in tools or not behind:
+        return None
+    exact = next((some for some in behind if name in some), None)
+    if exact is not None or resolve(tools, name) is not None:
+        return exact
+    return next((some for some in behind if resolve(some, name) is not None), None)
+
+
+def _nested(args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call through another tool, where those of the tool behind stand beside its name."""
+    if "arguments" in args or "tool" not in args:
+        return args
+    return {"tool": args["tool"], "arguments": {key: value for key, value in args.items() if key != "tool"}}
+
+
+def _through(tool: Tool, args: dict[str, Any], call: "ToolCall", *, native: bool, named: Named) -> Ready | Refused:
+    """The call of a tool behind another."""
+    wanted = args["tool"]
+    name = resolve(tool.behind, wanted)
+    if name is None:
+        near = {one: tool.behind[one] for one in closest(tool.behind, wanted)}
+        return Refused(wanted, args["arguments"], call.call_id, _unknown(near, wanted, native), "UNKNOWN_TOOL")
+    meant = replace(call, name=name, args=args["arguments"])
+    found = prepare({name: tool.behind[name]}, meant, native=native, named=named)
+    if isinstance(found, Ready):
+        found.coercions[:0] = _renamed(call.name, name)
+    return found
+
+
+def _renamed(called: str, name: str) -> list[dict[str, Any]]:
+    return [{"path": "", "from": called, "to": name, "kind": "tool_name"}]
 
 
 def _unknown(tools: Mapping[str, Tool], name: str, native: bool) -> dict[str, Any]:

@@ -83,15 +83,24 @@ def _several(tools: object) -> Iterable[object]:
     return cast("Iterable[object]", tools)
 
 
+def callable_names(tools: Mapping[str, Tool]) -> set[str]:
+    """The names of all that can be called: the tools, and those behind them."""
+    return set(tools).union(*(tool.behind for tool in tools.values()))
+
+
 def repositories_of(tools: Mapping[str, Tool]) -> list[Path]:
     """The folders that tools let a model work in."""
     return list(dict.fromkeys(tool.repository for tool in tools.values() if tool.repository is not None))
 
 
 def digest(tools: Mapping[str, Tool] | Iterable[Tool]) -> str:
-    """Sha256 (hexadecimal) over what the model is told: name, description and parameters, in order of name."""
-    listed = cast("Mapping[str, Tool]", tools).values() if isinstance(tools, Mapping) else tools
-    told = [[tool.name, tool.description, tool.parameters] for tool in sorted(listed, key=lambda tool: tool.name)]
+    """Sha256 (hexadecimal) over what the model is told: name, description and parameters, in order of name.
+
+    What it is told of tools behind another when it looks for them counts too.
+    """
+    listed = list(cast("Mapping[str, Tool]", tools).values() if isinstance(tools, Mapping) else tools)
+    behind = [hidden for tool in listed for hidden in tool.behind.values()]
+    told = [[tool.name, tool.description, tool.parameters] for tool in sorted([*listed, *behind], key=lambda t: t.name)]
     return hashlib.sha256(json.dumps(told).encode("ascii")).hexdigest()
 
 

@@ -4,7 +4,7 @@ import inspect
 import logging
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,8 @@ class Tool:
             observation, and nobody is asked. ``kind`` (``patch``, ``command``), ``id`` and ``text`` are shown as such.
         rejected: The observation of a call that a person rejected, from its arguments and the feedback. Without it, the
             error ``APPROVAL_REJECTED``.
+        behind: Tools that the model is not told of, and calls through this one, whose arguments name one of them
+            (``tool``) and have its own (``arguments``). What runs, is asked about and is recorded is the tool behind.
         repository: The folder that it lets a model work in: an agent takes no demos from there and writes no traces.
         timeout_s: Seconds that the handler may take. ``None`` calls it in the caller's thread: for pure quick ones.
         max_chars: The most characters of JSON that the model sees of a result; the middle of a longer one is cut.
@@ -61,6 +63,7 @@ class Tool:
     timeout_s: float | None = field(default=30.0, kw_only=True)
     max_chars: int = field(default=8000, kw_only=True)
     repository: Path | None = field(default=None, kw_only=True)
+    behind: "Mapping[str, Tool]" = field(default_factory=dict[str, "Tool"], kw_only=True, repr=False)
     function: Handler | None = field(default=None, kw_only=True, repr=False)
     """The function as it was written, where the handler is made from it; calling the tool calls this one."""
     schema: Schema = field(init=False, repr=False)

@@ -268,4 +268,7 @@ def test_without_tree_sitter() -> None:
     code = "import sys; sys.modules['tree_sitter'] = None\n"
     code += "from micro_agent.coding.commands import classify; classify('x > y')"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ConfigurationError: commands are judged with tree-sitter: pip install '.[coding]'" in found.stderr
+    assert (
+        "ConfigurationError: tree_sitter is not installed: install the extra, with pip install '.[coding]'"
+        in found.stderr
+    )

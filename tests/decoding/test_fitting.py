@@ -1,5 +1,8 @@
 """Arguments of a wrong type, as somebody gets them who reads a reply without the loop."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -17,6 +20,14 @@ PARAMETERS: dict[str, Any] = {
         "words": {"type": "array", "items": {"type": "string"}},
     },
 }
+
+
+@dataclass(frozen=True)
+class Described:
+    name: str
+    parameters: Mapping[str, Any]
+
+
 SHOUT = Tool("shout", "Shouts.", PARAMETERS, print)
 
 
@@ -111,3 +122,11 @@ def test_in_markup_that_has_no_types_such_a_number_is_one():
     read = decode_text("<function=scale><parameter=by>2.50</parameter></function>", [scale])
     assert isinstance(read, ToolCalls)
     assert [call.args for call in read.calls] == [{"by": 2.5}]
+
+
+def test_a_schema_that_is_no_plain_object_is_looked_at_as_well():
+    spec = Described("shout", MappingProxyType(PARAMETERS))
+    for _ in range(2):
+        read = decode(ModelReply(calls=(RawCall("shout", '{"count": "3"}', "c1"),)), [spec])
+        assert isinstance(read, ToolCalls)
+        assert read.calls == [ToolCall("shout", {"count": 3}, "c1")]

@@ -13,6 +13,8 @@ from micro_agent.run.finishing import QUESTION
 from micro_agent.testing import ModelServer, Received, Reply, call, text
 from tests.warm import Warm
 
+pytestmark = pytest.mark.torture
+
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = """\
 version: 1

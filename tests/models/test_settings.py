@@ -41,7 +41,7 @@ def test_defaults_are_the_documented_ones() -> None:
         "ollama_host": OLLAMA_DEFAULT_URL, "ollama_model": None, "ollama_num_ctx": 8192, "ollama_keep_alive": None,
         "ollama_think": None,
         "litellm_model": None, "compiled_demos_path": Path("opt/plan_demos.json"), "traces_dir": Path("traces"),
-        "micro_agent_log": "warning", "micro_agent_finish": "auto", "tools_modules": (),
+        "micro_agent_log": "warning", "micro_agent_finish": "auto", "tools_modules": (), "micro_agent_mcp": (),
         "micro_agent_approval_ttl": 86400.0, "gate_enabled": None, "gate_mode": None,
         "gate_max_no_progress_steps": None, "gate_warning_interval": None,
         "micro_agent_no_builtin_tools": False, "micro_agent_no_required_tools": False,

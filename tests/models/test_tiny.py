@@ -3,6 +3,7 @@
 
 import asyncio
 import hashlib
+import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -87,8 +88,8 @@ def test_it_is_named_like_any_other_provider(
 
 
 def test_without_numpy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usable, "find_spec", dict[str, Any]().get)
-    with pytest.raises(ConfigurationError, match="needs NumPy: install the extra"):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ConfigurationError, match="numpy is not installed: install the extra"):
         configure_lm("tiny")
 
 

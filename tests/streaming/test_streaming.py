@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from micro_agent import MicroAgent, Run, configure_lm
 from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.models.scope import hearing_thoughts
 from micro_agent.rules import Amend, BeforeFinish, Event, Verdict
 from micro_agent.run import Mode
-from micro_agent.streaming import AnswerFilter, AnswerText, Ended, Started, StepTaken, StreamEvent
+from micro_agent.streaming import AnswerFilter, AnswerText, Ended, Started, StepTaken, StreamEvent, WithCalls
 from micro_agent.testing import ModelServer, Reply, ScriptedLM, call, decision, final, text
 from micro_agent.traces import TraceStore
 
@@ -212,3 +213,22 @@ def test_a_mark_that_comes_in_pieces_is_held_back_from_its_first_letter(mark: st
 
 def test_a_decision_that_is_no_json_sends_nothing() -> None:
     assert fed(['{"final": {"answer": "a\\x', 'b"}}'], "json") == ""
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("provider", ["ollama", "openai"])
+def test_who_wants_to_hears_when_a_tool_begins_and_what_the_model_thinks(provider: str, asynchronous: bool) -> None:
+    heard: list[Any] = []
+    with ModelServer([call("add", {"a": 1, "b": 2}), text("3", reasoning="One more.")]) as server:
+        url = server.url if provider == "ollama" else server.openai_url
+        agent = MicroAgent(tools=[add], lm=configure_lm(provider, "scripted", url), rules=[])
+        with hearing_thoughts(heard.append):
+            on_event = WithCalls(heard.append)
+            if asynchronous:
+                asyncio.run(agent.aask("1 + 2?", on_event=on_event))
+            else:
+                agent.ask("1 + 2?", on_event=on_event)
+    started, begins, step, *rest, ended = heard
+    assert (started.run_id, begins.run.id) == (ended.run.id, ended.run.id)
+    assert (begins.call, begins.tool, begins.args, begins.call_id) == (0, "add", {"a": 1, "b": 2}, step.step.call_id)
+    assert "".join(one for one in rest if isinstance(one, str)) == "One more."

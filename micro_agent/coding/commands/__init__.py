@@ -55,7 +55,7 @@ def classify(
         rules: What is allowed; those of the package by default, see `load_rules`.
 
     Raises:
-        ConfigurationError: tree-sitter is not installed: ``pip install '.[coding]'``.
+        ConfigurationError: tree-sitter is not installed.
     """
     top = None if root is None else os.path.abspath(root)
     pipelines, outside = _read(cmd)

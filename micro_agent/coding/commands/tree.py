@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from micro_agent.errors import ConfigurationError
+from micro_agent.extras import need
 
 _MOST_DOCUMENTS = 40
 """Here-documents of a text that is parsed: with many of them tree-sitter is slow. Others are scanned as commands."""
@@ -33,11 +33,10 @@ def parser() -> Any:
     Raises:
         ConfigurationError: It is not installed.
     """
-    try:
-        import tree_sitter
-        import tree_sitter_bash
-    except ImportError as error:
-        raise ConfigurationError("commands are judged with tree-sitter: pip install '.[coding]'") from error
+    need("coding", "tree_sitter", "tree_sitter_bash")
+    import tree_sitter
+    import tree_sitter_bash
+
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 

@@ -66,9 +66,14 @@ class Patch:
     folders: tuple[str, ...] = ()
 
     @property
+    def digest(self) -> str:
+        """The sha256 of the diff."""
+        return _sha(self.diff)
+
+    @property
     def is_approved(self) -> bool:
         """Whether a person agreed to this very diff."""
-        return self.approved is not None and self.approved == _sha(self.diff)
+        return self.approved is not None and self.approved == self.digest
 
 
 def id_of(root: Path, diff: str) -> str:
@@ -86,6 +91,11 @@ class Patches:
     def __init__(self, root: Path, state: Path) -> None:
         """Use the folder of state of this repository; nothing is made before something is written."""
         self._root, self._state = root, state
+
+    @property
+    def root(self) -> Path:
+        """The top of the repository."""
+        return self._root
 
     def all(self) -> tuple[list[Patch], list[str]]:
         """All patches, the newest first, and the names of files that cannot be read."""
@@ -123,10 +133,27 @@ class Patches:
             patch = Patch(patch_id, intent, planned.diff, planned.files, planned.repaired)
             return self._put(_now(patch, "proposed"))
 
-    def decide(self, patch_id: str, *, approved: bool, feedback: str | None = None) -> Patch:
-        """Write down what a person decided. A patch that was applied stays applied."""
+    def decide(
+        self, patch_id: str, *, approved: bool, feedback: str | None = None, seen: Status | None = None,
+        diff: str | None = None,
+    ) -> Patch:  # fmt: skip
+        """Write down what a person decided. A patch that was applied stays applied.
+
+        Args:
+            patch_id: Which patch.
+            approved: Whether it may be applied.
+            feedback: What the person said.
+            seen: The status that the person was shown: if it is another by now, nothing is decided.
+            diff: The sha256 of the diff that was shown, likewise.
+
+        Raises:
+            ToolError: It is not there, or not what was shown.
+        """
         with alone(self._root, self._state):
             patch = self.get(patch_id)
+            if seen not in (None, patch.status) or diff not in (None, patch.digest):
+                told = f"{patch_id} is {patch.status} by now: look at it again"
+                raise PatchError("PATCH_APPLY_FAILED", f"somebody else decided first, {told}")
             if patch.status == "applied":
                 return patch
             decided = replace(patch, feedback=feedback, approved=_sha(patch.diff) if approved else None)

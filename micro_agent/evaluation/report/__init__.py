@@ -2,19 +2,19 @@
 
 import os
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from micro_agent.errors import ConfigurationError, StorageError
+from micro_agent.extras import need
 from micro_agent.files.jsonl import open_file, private_folder, sync_folder
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Comparison, Summary
     from micro_agent.evaluation.result import Header, Result
 
-__all__ = ["render", "write_report"]
+__all__ = ["render", "write_page", "write_report"]
 
 _EXTRA = ("jinja2", "vl_convert")
 
@@ -33,7 +33,7 @@ def write_report(out: Path, results: Path, *, baseline: Path | None = None) -> N
         ConfigurationError: The extra ``report`` is not installed, or the page would replace a result file.
         StorageError: A result file cannot be read, or the page cannot be written.
     """
-    _require_extra()
+    need("report", *_EXTRA)
     if out.resolve() in {path.resolve() for path in (results, baseline) if path}:
         raise ConfigurationError(f"{out} is a result file: choose another name for the report")
     from micro_agent.evaluation.compare import compare
@@ -49,7 +49,7 @@ def write_report(out: Path, results: Path, *, baseline: Path | None = None) -> N
     page = pieces(
         header, summary, trials, comparison, baseline=before and before[0], traces=folder_of(results)
     )  # fmt: skip
-    _write(out, page)
+    write_page(out, page)
 
 
 def render(
@@ -72,22 +72,14 @@ def render(
     Raises:
         ConfigurationError: The extra ``report`` is not installed.
     """
-    _require_extra()
+    need("report", *_EXTRA)
     from micro_agent.evaluation.report.page import pieces
 
     return "".join(pieces(header, summary, results, comparison, baseline=baseline))
 
 
-def _require_extra() -> None:
-    missing = [name for name in _EXTRA if find_spec(name) is None]
-    if missing:
-        told = f"the report needs {', '.join(missing)}"
-        raise ConfigurationError(
-            f"{told}: install the extra, with pip install '.[report]' in a checkout of micro-agent"
-        )
-
-
-def _write(out: Path, page: Iterable[str]) -> None:
+def write_page(out: Path, page: Iterable[str]) -> None:
+    """Write a page for this user alone, in one step; its folder is made when missing. Raises `StorageError`."""
     temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")
     try:
         private_folder(out.parent)
@@ -101,4 +93,4 @@ def _write(out: Path, page: Iterable[str]) -> None:
         sync_folder(out.parent)
     except OSError as error:
         reason = error.strerror or error
-        raise StorageError(f"cannot write the report {out}: {reason}; choose another place for it") from error
+        raise StorageError(f"cannot write the page {out}: {reason}; choose another place for it") from error

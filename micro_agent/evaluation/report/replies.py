@@ -49,12 +49,13 @@ def replies_of(calls: Sequence[LMCall], longest: int) -> Replies:
     mended = sum(bool(call.repairs) for call in calls)
     unread = sum(call.error is not None for call in calls)
     counts = [f"{mended} repaired"] * bool(mended) + [f"{unread} not readable"] * bool(unread)
-    views = [_view(call, longest) for call in calls[:_MOST]]
+    views = [reply_view(call, longest) for call in calls[:_MOST]]
     summary = ", ".join([plural(len(calls), "raw reply", "raw replies"), *counts])
     return Replies(summary, views, len(calls) - len(views), bool(counts))
 
 
-def _view(call: LMCall, longest: int) -> ReplyView:
+def reply_view(call: LMCall, longest: int) -> ReplyView:
+    """One reply; of each text the first ``longest`` characters."""
     asked = [_dict(one) for one in _list(call.reply.get("tool_calls"))]
     return ReplyView(
         text=maybe(call.reply.get("text") or None, longest),

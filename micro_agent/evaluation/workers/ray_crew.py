@@ -10,7 +10,6 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from time import monotonic, sleep
 from typing import Any, Self
 
@@ -26,13 +25,6 @@ _STORE_BYTES = 100_000_000
 """Of the shared memory of a Ray that is started here: what comes back is small, and is taken at once."""
 _PATIENCE_S = 300.0
 """Seconds without any worker that end an eval."""
-
-
-def require_ray() -> None:
-    """Raises `ConfigurationError` where Ray is not installed."""
-    if find_spec("ray") is None:  # pragma: no branch (needs Ray)
-        told = "install the extra, with pip install '.[ray]' in a checkout of micro-agent"
-        raise ConfigurationError(f"Ray is not installed, which --executor ray needs: {told}")
 
 
 class RayCrew:  # pragma: no cover (needs Ray: tests/torture/test_ray.py)

@@ -401,7 +401,7 @@ def test_the_page_is_written_in_one_step_for_this_user_alone(files: tuple[Path, 
 def test_a_page_that_cannot_be_written_leaves_nothing_behind(files: tuple[Path, Path], tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.mkdir()
-    with pytest.raises(StorageError, match=r"cannot write the report .*taken: .*; choose another place for it"):
+    with pytest.raises(StorageError, match=r"cannot write the page .*taken: .*; choose another place for it"):
         write_report(taken, files[0])
     assert list(tmp_path.iterdir()) == [taken]
 
@@ -425,7 +425,7 @@ def test_without_the_extra_the_error_says_what_to_install(
     summary = summarize(of, [])
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(
-        ConfigurationError, match=r"the report needs vl_convert: install the extra, with pip install '\.\[report\]' in"
+        ConfigurationError, match=r"vl_convert is not installed: install the extra, with pip install '\.\[report\]' in"
     ):
         write_report(tmp_path / "report.html", files[0])
     with pytest.raises(ConfigurationError, match=r"\.\[report\]"):
