@@ -1,0 +1,1 @@
+"""Doors: protocols by which other people's programs reach an agent."""
