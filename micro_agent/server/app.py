@@ -8,9 +8,15 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from micro_agent import __version__
-from micro_agent.server import approvals, asking, health, records
+from micro_agent.coding.patches.store import Patches
+from micro_agent.server import approvals, asking, health, page, patches, records
 from micro_agent.server.errors import answer_errors, documented
 from micro_agent.server.health import Backend, Folder
+from micro_agent.server.openai import routes as openai
+from micro_agent.server.openai.errors import InTheirForm
+from micro_agent.server.openai.errors import answer_errors as answer_openai_errors
+from micro_agent.server.openai.threads import Threads
+from micro_agent.server.openai.turns import Desk
 from micro_agent.server.runs import RunPool
 from micro_agent.server.schemas import Error
 from micro_agent.server.security import OPEN_PATHS, Entry, Perimeter
@@ -25,13 +31,15 @@ _TAGS = [
     {"name": "ask", "description": "Questions and their answers, at once or as they come."},
     {"name": "approvals", "description": "Calls that wait for a person, and runs that go on or end."},
     {"name": "records", "description": "What is on record."},
+    {"name": "patches", "description": "What models proposed for the repository that is served."},
     {"name": "health", "description": "Whether the server can answer."},
 ]
 
 
 def create_app(
-    *, pool: RunPool, store: TraceStore, settings: ServerSettings, backend: Backend | None = None
-) -> FastAPI:
+    *, pool: RunPool, store: TraceStore, settings: ServerSettings, backend: Backend | None = None,
+    queue: Patches | None = None,
+) -> FastAPI:  # fmt: skip
     """The app, for any ASGI server with one worker. It does not close the pool.
 
     Args:
@@ -39,6 +47,7 @@ def create_app(
         store: Where runs are on record; the pool's.
         settings: Token, hosts, origins and bounds.
         backend: The model that is asked, for ``/health`` to tell of.
+        queue: The patches of the repository that the model works in.
     """
     app = FastAPI(
         title="micro-agent", version=__version__, description=_DESCRIPTION, openapi_tags=_TAGS,
@@ -47,13 +56,17 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )  # fmt: skip
     app.state.pool, app.state.store, app.state.settings = pool, store, settings
-    app.state.backend = backend or Backend()
+    app.state.backend, app.state.patches, app.state.looked_at = backend or Backend(), queue, None
     app.state.folders = {"traces_writable": Folder(store.directory), "state_writable": Folder(store.state_dir)}
     token = {"unauthorized"} if settings.api_token else set[str]()
-    for part in (asking, approvals, records):
+    for part in (asking, approvals, records, page, patches):
         app.include_router(part.router, responses=documented(*token))
     app.include_router(health.router)
+    app.include_router(openai.router)
+    app.state.desk = Desk(pool, store, Threads())
+    app.include_router(page.static)
     answer_errors(app)
+    answer_openai_errors(app)
     app.openapi = lambda: _openapi(app, bearer=bool(token))
     return app
 
@@ -66,7 +79,8 @@ def _middleware(settings: ServerSettings) -> list[Middleware]:
         allow_headers=["Authorization", "Content-Type", "Last-Event-ID"], expose_headers=["Retry-After"],
     )  # fmt: skip
     between = [cors] if settings.allowed_origins or settings.allow_loopback_origins else []
-    return [Middleware(Perimeter, settings=settings), *between, Middleware(Entry, settings=settings)]
+    outer = [Middleware(InTheirForm), Middleware(Perimeter, settings=settings)]
+    return [*outer, *between, Middleware(Entry, settings=settings)]
 
 
 def _openapi(app: FastAPI, *, bearer: bool) -> dict[str, Any]:

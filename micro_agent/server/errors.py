@@ -40,18 +40,22 @@ CODES: dict[str, Code] = {
     "bad_request": Code(
         400, "The request cannot be read: no single Host header, two lengths, or a body that is not JSON."
     ),
+    "unsupported_parameter": Code(400, "On OpenAI's paths: a parameter that an agent does not take, such as `tools`."),
     "unauthorized": Code(401, "The header `Authorization: Bearer TOKEN` is missing or wrong."),
     "bad_host": Code(403, "The Host header is not a name of this server; see MICRO_AGENT_ALLOWED_HOSTS."),
     "cross_site": Code(403, "A web page of another origin sent it; see MICRO_AGENT_ALLOWED_ORIGINS."),
     "not_found": Code(404, "There is nothing at this path."),
+    "model_not_found": Code(404, "On OpenAI's paths: there is one model, `micro-agent`."),
     "run_not_found": Code(404, "There is no such run, or no such record of it."),
     "method_not_allowed": Code(405, "This path does not take this method; the header Allow names those it takes."),
     "timeout": Code(408, "The request did not arrive in time: MICRO_AGENT_HEADER_TIMEOUT, MICRO_AGENT_BODY_TIMEOUT."),
+    "patch_not_found": Code(404, "There is no such patch, or no repository is served."),
     "already_decided": Code(409, "Somebody else decided this question first."),
     "approval_expired": Code(409, "The question is too old to be decided; `POST /runs/{id}/resume` asks it anew."),
     "not_waiting": Code(409, "The run has no open question, or another one than the decision is about."),
     "not_under_way": Code(409, "This server does not have the run under way, so it cannot cancel it."),
     "run_busy": Code(409, "Another process holds the run."),
+    "patch_refused": Code(409, "The patch cannot be applied, rejected or undone as it is; the message says why."),
     "too_large": Code(413, "The body is larger than MICRO_AGENT_MAX_BODY."),
     "unsupported_media_type": Code(415, "A body must be `application/json` in UTF-8, not compressed."),
     "invalid_request": Code(422, "A parameter or a field is missing, unknown or wrong; `faults` says which."),
@@ -126,7 +130,7 @@ def answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(Refused, _of_refused)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
-    app.add_exception_handler(Exception, _of_defect)
+    app.add_exception_handler(Exception, of_defect)
 
 
 async def _of_ours(_: Request, error: Exception) -> Response:
@@ -156,7 +160,7 @@ async def _of_validation(_: Request, error: Exception) -> Response:
     return problem("invalid_request", told, faults=faults)
 
 
-async def _of_defect(_: Request, error: Exception) -> Response:
+async def of_defect(_: Request, error: Exception) -> Response:
     """The server that runs the app logs the traceback; nothing of it goes to the client."""
     return problem("internal_error", headers=SAFE)
 

@@ -1,6 +1,9 @@
 """Runs on record, and those under way, for whoever looks from outside."""
 
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,6 +21,7 @@ assert {*get_args(Status), "unreadable"} == set(get_args(Filter))
 
 _PAGE = 50
 _LONGEST_PAGE = 500
+_LOOKED_AT = 2000
 
 
 _EXAMPLE = {
@@ -55,10 +59,17 @@ def runs(
         Query(pattern="^[0-9]{1,20}-[0-9a-f]{32}$", description="`next` of the page before."),
     ] = None,
     status: Annotated[Filter | None, Query(description="Only runs of this status.")] = None,
+    q: Annotated[
+        str | None, Query(max_length=500, description="Only runs with all of these words in id, question or answer.")
+    ] = None,
 ) -> Response:
-    """Runs that have ended and runs that are open. One that cannot be read is there too, with what is wrong."""
+    """Runs that have ended and runs that are open. One that cannot be read is there too, with what is wrong.
+
+    With `q` a page may have fewer runs than `limit`, or none, and yet a `next`: only so many are looked at.
+    """
     store = store_of(request)
-    return sent(page(store, limit=limit, cursor=cursor, status=status), store)
+    words = q.casefold().split() if q else []
+    return sent(page(store, limit=limit, cursor=cursor, status=status, words=words), store)
 
 
 @router.get(
@@ -75,8 +86,19 @@ def store_of(request: Request) -> TraceStore:
     return request.app.state.store
 
 
-def page(store: TraceStore, *, limit: int, cursor: str | None, status: Filter | None) -> Runs:
+def page(
+    store: TraceStore, *, limit: int, cursor: str | None, status: Filter | None, words: Sequence[str] = (),
+    most: int = _LOOKED_AT,
+) -> Runs:  # fmt: skip
     """The runs behind a cursor. A run that is written to between two pages moves to the front and is not repeated.
+
+    Args:
+        store: Where the runs are.
+        limit: So many runs at most.
+        cursor: `next` of the page before.
+        status: Only those of this status.
+        words: Only those with all of these, in lower case, in id, question or answer.
+        most: So many are read at most for ``words``: a search of very many runs takes several pages.
 
     Raises:
         StorageError: A folder cannot be read.
@@ -84,18 +106,27 @@ def page(store: TraceStore, *, limit: int, cursor: str | None, status: Filter | 
     opened = {run.id: run for run in store.open_runs()}
     places = sorted(((store.written(run_id), run_id) for run_id in {*opened, *store.ids()}), reverse=True)
     before = _place(cursor) if cursor else None
-    kept: list[tuple[tuple[int, str], RunSummary]] = []
-    for place in places:
-        if before is not None and place >= before:
-            continue
+    left = [place for place in places if before is None or place < before]
+    kept, last = list[tuple[tuple[int, str], RunSummary]](), None
+    for number, place in enumerate(left):
+        if words and number == most:
+            last = left[number - 1]
+            break
         known = opened.get(place[1])
-        summary = _of_open(known) if known else _of_ended(store, place[1])
-        if status is None or (summary.status or "unreadable") == status:
+        summary = _of_open(known) if known else _of_ended(store.path(place[1]), place[1])
+        if _wanted(summary, status, words):
             kept.append((place, summary))
         if len(kept) > limit:
+            last = kept[limit - 1][0]
             break
-    last = kept[limit - 1][0] if len(kept) > limit else None
     return Runs(runs=[summary for _, summary in kept[:limit]], next=f"{last[0]}-{last[1]}" if last else None)
+
+
+def _wanted(summary: RunSummary, status: Filter | None, words: Sequence[str]) -> bool:
+    if status is not None and (summary.status or "unreadable") != status:
+        return False
+    text = " ".join([summary.id, summary.question or "", summary.answer or ""]).casefold() if words else ""
+    return all(word in text for word in words)
 
 
 def found(store: TraceStore, run_id: str) -> RunState:
@@ -105,17 +136,26 @@ def found(store: TraceStore, run_id: str) -> RunState:
         RunNotFound: There is nothing of it.
         StorageError: What there is cannot be read.
     """
-    for known in store.open_runs():
-        if known.id == run_id:
-            with suppress(RunNotFound):  # it ended while we looked
-                return _state_of_open(store, known)
-    return state_of(store.load(run_id, earlier=False), store, open=False, busy=False, decision=None, damage=None)
-
-
-def _state_of_open(store: TraceStore, known: OpenRun) -> RunState:
-    run = store.peek(known.id)
-    run.status = known.status or run.status
+    run, known = standing(store, run_id)
+    if known is None:
+        return state_of(run, store, open=False, busy=False, decision=None, damage=None)
     return state_of(run, store, open=True, busy=known.busy, decision=known.decision, damage=known.damage)
+
+
+def standing(store: TraceStore, run_id: str, *, earlier: bool = False) -> tuple[Run, OpenRun | None]:
+    """A run as it stands, and what is known of it as long as it is open. Raises as `found`.
+
+    Args:
+        store: Where the runs are.
+        run_id: Which one.
+        earlier: Read those before it in its conversation, too.
+    """
+    if (known := store.open_run(run_id)) is not None:
+        with suppress(RunNotFound):  # it ended while we looked
+            run = store.peek(run_id)
+            run.status = known.status or run.status
+            return run, known
+    return store.load(run_id, earlier=earlier), None
 
 
 def _place(cursor: str) -> tuple[int, str]:
@@ -130,9 +170,18 @@ def _of_open(run: OpenRun) -> RunSummary:
     )  # fmt: skip
 
 
-def _of_ended(store: TraceStore, run_id: str) -> RunSummary:
+def _of_ended(path: Path, run_id: str) -> RunSummary:
+    stamp = None
+    with suppress(OSError):  # it is gone by now
+        known = path.stat()
+        stamp = known.st_ctime_ns, known.st_size
+    return _read(path, run_id, stamp)
+
+
+@lru_cache(maxsize=2 * _LOOKED_AT)  # a list, and each letter of a search, would read every record anew
+def _read(path: Path, run_id: str, _: tuple[int, int] | None) -> RunSummary:
     last, faults = None, list[str]()
-    for record in read_records(store.path(run_id)):
+    for record in read_records(path):
         last = record.run or last
         faults += [f"line {record.line_number}: {record.fault}"] if record.fault else []
     names = ("ts", "question", "status", "termination_reason", "answer")

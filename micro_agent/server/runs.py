@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from math import ceil
 from statistics import median
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from micro_agent.cancel import Cancel
 from micro_agent.errors import MicroAgentError, RunBusy
 from micro_agent.rules.limits import Limits
 from micro_agent.run import Run
+from micro_agent.run.images import Image
 from micro_agent.server.events import EventLog
 from micro_agent.streaming import Ended, OnEvent, Started, StreamEvent, WithoutText
 from micro_agent.tools.callbacks import described
@@ -185,15 +186,34 @@ class RunPool:
             ConfigurationError: There is no model to ask.
         """
         self.admit()
-        agent, limits = self._agents(use_tool_calls), limits or self.limits
+        return self.begin(self._agents(use_tool_calls), question, limits=limits, text=text)
+
+    def agent(self) -> "MicroAgent":
+        """The agent that is asked here. Raises `ConfigurationError`."""
+        return self._agents(None)
+
+    def begin(
+        self, agent: "MicroAgent", question: str, *, limits: Limits | None = None, text: bool = True, **inputs: Any
+    ) -> Live:
+        """Begin a run of this agent, such as one with another system prompt; ``inputs`` as `MicroAgent.ask` has them.
+
+        Raises:
+            PoolFull: As many runs as are allowed are under way.
+            ShuttingDown: The pool is closed.
+        """
+        self.admit()
+        limits = limits or self.limits
 
         def work(emit: OnEvent, cancel: Cancel) -> Awaitable[Run]:
-            return agent.aask(question, limits=limits, on_event=emit if text else WithoutText(emit), cancel=cancel)
+            listener = emit if text else WithoutText(emit)
+            return agent.aask(question, limits=limits, on_event=listener, cancel=cancel, **inputs)
 
         return self._open(EventLog(), work)
 
-    def resume(self, run_id: str) -> Live:
+    def resume(self, run_id: str, *, images: Sequence[Image] = ()) -> Live:
         """Go on with a run that paused or was left. That another process holds it shows in `Live.started` alone.
+
+        ``images`` are those of its question, where somebody still has them: no record does.
 
         Raises:
             RunNotFound: No such run is open.
@@ -207,14 +227,15 @@ class RunPool:
         before = self.live(run_id)
         if before is not None and before.until is None:
             raise RunBusy(f"run {run_id} is under way")
-        left = self._store.peek(run_id)
+        left, given = self._store.peek(run_id), {(image.sha256, image.url): image for image in images}
+        left.images = [given.get((image.sha256, image.url), image) for image in left.images]
         # Numbers of an earlier server may be in the hands of clients. They are lower than those that begin with the
         # time in milliseconds, so that whoever comes back with one gets all that happens from here on.
         log = before.log.continued() if before is not None else EventLog(time_ns() // 1_000_000)
 
         async def work(emit: OnEvent, cancel: Cancel) -> Run:
             agent = await asyncio.to_thread(self._resuming, left) if self._resuming else self._agents(None)
-            return await agent.aresume(run_id, on_event=emit, cancel=cancel)
+            return await agent.aresume(left if given else run_id, on_event=emit, cancel=cancel)
 
         return self._open(log, work)
 

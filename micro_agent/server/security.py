@@ -19,6 +19,8 @@ from micro_agent.server.settings import HOST, LOOPBACK_ORIGIN, ServerSettings
 
 OPEN_PATHS = frozenset({"/health", "/healthz"})
 """What answers without a token."""
+PAGE, PAGE_FILES = "/", "/page/"
+"""The page and its files do too: they hold nothing of a run, and the page asks for the token."""
 
 _JSON = re.compile(rb'application/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?', re.IGNORECASE)
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -43,8 +45,7 @@ class Perimeter:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                kept = [header for header in message["headers"] if header[0] != b"cache-control"]
-                message = {**message, "headers": [*kept, *_SAFE]}
+                message = {**message, "headers": _safe(scope["path"], message)}
             await send(message)
 
         await (self._refusal(scope) or self._app)(scope, receive, send_safely)
@@ -98,7 +99,7 @@ class Entry:
             await (self._refusal(scope) or self._app)(scope, self._bounded(receive), send)
 
     def _is_authorized(self, scope: Scope) -> bool:
-        if not self._token or scope["path"] in OPEN_PATHS:
+        if not self._token or scope["path"] in (*OPEN_PATHS, PAGE) or scope["path"].startswith(PAGE_FILES):
             return True
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         if len(given) != 1:
@@ -126,6 +127,13 @@ class Entry:
             return message
 
         return receive_within_bounds
+
+
+def _safe(path: str, start: Message) -> list[tuple[bytes, bytes]]:
+    """The headers of a response with those that every one has. Files of the page alone may be kept by a browser."""
+    if path.startswith(PAGE_FILES) and start["status"] == 200:
+        return [*start["headers"], *(header for header in _SAFE if header[0] != b"cache-control")]
+    return [*(header for header in start["headers"] if header[0] != b"cache-control"), *_SAFE]
 
 
 def _own_name(host: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from math import ceil
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,7 +16,6 @@ from fastapi import FastAPI
 from micro_agent.errors import ConfigurationError
 from micro_agent.server.connections import Bounds, Connection
 from micro_agent.server.descriptors import room_for, telling_once
-from micro_agent.server.runs import RunPool
 from micro_agent.server.settings import ServerSettings, require_token
 
 BACKLOG = 2048
@@ -30,7 +29,22 @@ LAST_WORDS_S = 1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def serve(app: FastAPI, pool: RunPool, settings: ServerSettings, *, say: Callable[[str], None]) -> None:
+class Work(Protocol):
+    """What is under way in a server, such as a `RunPool`."""
+
+    def running(self) -> int:
+        """How much there is of it."""
+        ...
+
+    async def close(self, grace_s: float) -> None:
+        """Let it end for so long, then end it."""
+        ...
+
+
+def serve(
+    app: FastAPI, pool: Work, settings: ServerSettings, *, say: Callable[[str], None],
+    loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> None:  # fmt: skip
     """Serve until SIGINT or SIGTERM, then end: take no more requests, let runs end, suspend what is left of them.
 
     Call it in the main thread, which gets the signals.
@@ -39,9 +53,10 @@ def serve(app: FastAPI, pool: RunPool, settings: ServerSettings, *, say: Callabl
 
     Args:
         app: What `create_app` made.
-        pool: Its pool, which is closed at the end.
+        pool: What it has under way, which is closed at the end.
         settings: Where to listen (port 0: any free one), and for how long runs may go on at the end.
         say: Takes each line for a person; the first one says where the server listens, once it does.
+        loop: Makes the event loop, by default one of asyncio's.
 
     Raises:
         ConfigurationError: The address cannot be listened on, or others could connect and no token is set.
@@ -50,8 +65,8 @@ def serve(app: FastAPI, pool: RunPool, settings: ServerSettings, *, say: Callabl
     listener = listening(settings.host, settings.port)
     config = configured(app, settings)
     server = _Server(config, pool, settings.grace, say)
-    with listener:
-        asyncio.run(server.serve([listener]))
+    with listener, asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(server.serve([listener]))
 
 
 def configured(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
@@ -93,7 +108,7 @@ def url_of(listener: socket.socket) -> str:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, pool: RunPool, grace_s: float, say: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, pool: Work, grace_s: float, say: Callable[[str], None]) -> None:
         super().__init__(config)
         self._pool, self._grace_s, self._say = pool, grace_s, say
 

@@ -14,6 +14,7 @@ import pytest
 import uvicorn
 
 from micro_agent import MicroAgent, Tool
+from micro_agent.coding.patches.store import Patches
 from micro_agent.server.app import create_app
 from micro_agent.server.health import Backend
 from micro_agent.server.runs import RunPool
@@ -64,7 +65,7 @@ def start(store: TraceStore) -> Iterator[Start]:
 
         def start(
             script: Script = (), *, tools: Sequence[Any] = (), backend: Backend | None = None, max_running: int = 8,
-            traces: TraceStore | None = None, **settings: Any,
+            traces: TraceStore | None = None, queue: Patches | None = None, **settings: Any,
         ) -> Serving:  # fmt: skip
             deleted: list[str] = []
             lm = ScriptedLM(script)
@@ -78,7 +79,7 @@ def start(store: TraceStore) -> Iterator[Start]:
             agent = MicroAgent(tools=[delete, *tools], lm=lm, rules=[], traces=runs)
             pool = RunPool(lambda _: agent, runs, max_running=max_running)
             chosen = ServerSettings(**settings)
-            app = create_app(pool=pool, store=runs, settings=chosen, backend=backend)
+            app = create_app(pool=pool, store=runs, settings=chosen, backend=backend, queue=queue)
             port = stack.enter_context(_Served(app, pool, chosen))
             headers = {"Authorization": f"Bearer {TOKEN}"} if settings.get("api_token") else {}
             client = httpx.Client(

@@ -179,3 +179,19 @@ def test_a_folder_that_cannot_be_read_is_a_storage_error(start: "Start", store: 
     store.directory.touch()
     answer = start().client.get("/runs")
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "storage_error")
+
+
+def test_a_list_that_was_read_before_shows_what_was_written_since(start: "Start") -> None:
+    serving = start([text("One."), text("Two.")])
+    ids = [serving.client.post("/ask", json={"question": q}).json()["trace_id"] for q in ("a", "b")]
+
+    def answers() -> dict[str, tuple[str, str]]:
+        return {run["id"]: (run["answer"], run["damage"]) for run in serving.client.get("/runs").json()["runs"]}
+
+    assert answers() == {ids[0]: ("One.", None), ids[1]: ("Two.", None)}
+    with serving.store.path(ids[0]).open("a") as file:
+        file.write("{\n")
+    serving.store.path(ids[1]).unlink()
+    answer, damage = answers()[ids[0]]
+    assert (answer, damage.startswith("line 2: ")) == ("One.", True)
+    assert answers().keys() == {ids[0]}
