@@ -15,7 +15,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COMPILED := $(VENV)/.compiled
 LOCK := requirements-dev.txt
-EXTRAS := chat coding dev otel report server tiny  # all but ray and train
+EXTRAS := acp chat coding dev mcp otel report server tiny  # all but ray and train
+IMAGE_LOCK := requirements-image.txt
+IMAGE_EXTRAS := chat server tiny  # what is in the container image
+BUILD_LOCK := requirements-build.txt
 TORTURE := .venv-torture
 TORTURE_LOCK := requirements-torture.txt
 TRAIN := .venv-train
@@ -25,7 +28,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
 # The lock has all of them: nothing is resolved, or pip 23 takes a newer `coverage[toml]` than the pinned `coverage`.
 LOCKED := --no-deps --require-hashes -r
 
-.PHONY: help ready demo test check coverage lint types fix torture bench train lock clean
+.PHONY: help ready demo test check coverage lint types fix torture bench docs train lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +49,7 @@ test: $(COMPILED) ## Run the tests and the docs; TESTS="tests/cli tests/tools" r
 
 # What these run is covered by the tests of the rooms themselves, which is the point: they are left out.
 UNMEASURED := docs scenarios finishing/test_endings.py test_layout.py test_patterns.py \
-	evaluation/test_bench_policies.py evaluation/test_against_react.py
+	evaluation/test_bench_policies.py
 
 coverage: $(COMPILED) ## Run those of the rooms, half as fast; every branch must be covered
 	$(BIN)/python -m pytest -n 4 --dist worksteal --cov $(UNMEASURED:%=--ignore=tests/%)
@@ -65,11 +68,14 @@ fix: $(READY) ## Format, and repair what ruff can
 	$(BIN)/ruff format .
 
 torture: $(READY) $(TORTURE)/.ready ## Run the long tests: kills, fuzz, bombs
-	$(BIN)/python -m pytest -n 2 -m torture
+	$(BIN)/python -m pytest -n 3 -m torture
 
 bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
 	@for name in $(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python -m "benchmarks.$$name"; done
+
+docs: $(READY) ## Build the site of the documentation: build/docs/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . build/docs
 
 train: $(TRAIN)/.ready ## Make the tiny model that ships from scratch: an hour on 2 cores
 	$(TRAIN)/bin/python -m training
@@ -77,6 +83,8 @@ train: $(TRAIN)/.ready ## Make the tiny model that ships from scratch: an hour o
 lock: $(LOCK_TOOLS)/.ready ## Pin the packages again; UPGRADE=1 takes newer ones
 	$(call PINNED,$(LOCK),The package with its extras and the tools,$(EXTRAS:%=--extra %) pyproject.toml)
 	$(call PINNED,$(TORTURE_LOCK),What only `make torture` needs,--group torture)
+	$(call PINNED,$(IMAGE_LOCK),What is in the container image,-c $(LOCK) $(IMAGE_EXTRAS:%=--extra %) pyproject.toml)
+	$(call PINNED,$(BUILD_LOCK),What builds the wheel and installs packages in it,-c $(LOCK) --group build)
 
 # One version of each package for every Python from 3.11 on and every platform. Pins that stand in the file stay.
 define PINNED

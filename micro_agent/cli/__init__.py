@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from micro_agent.cli import (
+    acp,
     approvals,
     ask,
     chat,
@@ -16,8 +17,10 @@ from micro_agent.cli import (
     decide,
     doctor,
     eval,
+    mcp,
     optimize,
     patches,
+    proxy,
     replay,
     resume,
     serve,
@@ -52,7 +55,10 @@ app.add_typer(eval.app, name="eval")
 app.command("optimize", epilog=optimize.ENVIRONMENT)(optimize.optimize)
 app.command("tools")(tools.tools)
 app.command("doctor", epilog=doctor.ENVIRONMENT)(doctor.doctor)
+app.command("proxy", epilog=proxy.ENVIRONMENT)(proxy.proxy)
 app.command("serve", epilog=serve.ENVIRONMENT)(serve.serve)
+app.command("mcp", epilog=ask.ENVIRONMENT)(mcp.mcp)
+app.command("acp", epilog=acp.ENVIRONMENT)(acp.acp)
 
 
 def _version(wanted: bool) -> None:

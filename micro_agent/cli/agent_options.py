@@ -1,7 +1,7 @@
 """The options that make an agent, for the commands that ask one."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
@@ -20,6 +20,7 @@ from micro_agent.cli.options import (
     MaxCost,
     MaxTime,
     MaxTokens,
+    Mcp,
     Mode,
     Model,
     NoBuiltinTools,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from micro_agent.agent import MicroAgent
     from micro_agent.rules.limits import Limits
     from micro_agent.run import Run
+    from micro_agent.running.session import Confirmation
     from micro_agent.tools import Tool
     from micro_agent.traces import TraceStore
 
@@ -79,6 +81,7 @@ class AgentOptions:
     sandbox: SandboxKind = None
     system: System = None
     tools: Tools = None
+    mcp: Mcp = None
     no_builtin_tools: NoBuiltinTools = False
     no_required_tools: NoRequiredTools = False
     max_tokens: MaxTokens = None
@@ -100,8 +103,14 @@ class AgentOptions:
     phoenix: Phoenix = None
     traces_dir: TracesDir = None
 
-    def made(self, *, signature: str | None = None, after: "Callable[[TraceStore], Run] | None" = None) -> Made:
+    def made(
+        self, *, signature: str | None = None, after: "Callable[[TraceStore], Run] | None" = None,
+        confirm: "Confirmation | None" = None, store: "TraceStore | None" = None,
+        connected: "Sequence[Tool] | None" = None,
+    ) -> Made:  # fmt: skip
         """The agent. Raises what `MicroAgent`, its model and its tools raise when they cannot be made.
+
+        ``confirm`` goes before ``--approve``, ``store`` before ``--traces-dir``, ``connected`` before ``--mcp``.
 
         ``after`` finds the run that is gone on from: where it was coached, so is what follows it, yet without gates:
         what is said in a conversation is mostly no task.
@@ -111,16 +120,16 @@ class AgentOptions:
         found = settings(
             tools=self.tools, no_builtin_tools=self.no_builtin_tools, no_required_tools=self.no_required_tools,
             max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
-            samples=self.samples, repository=repository,
+            samples=self.samples, repository=repository, mcp=self.mcp,
         )  # fmt: skip
-        store = store_of(found, self.traces_dir, repository)
+        store = store or store_of(found, self.traces_dir, repository)
         before = after and after(store)
         coach = before and before.coach
-        offered = _with_clock(tools_of(found, repository, store, coach), utc=self.utc)
+        offered = _with_clock(tools_of(found, repository, store, coach, connected), utc=self.utc)
         from micro_agent import MicroAgent, configure_lm
         from micro_agent.cli.prompt import confirmer
 
-        confirm = confirmer(self.approve.value if self.approve else None)
+        confirm = confirm or confirmer(self.approve.value if self.approve else None)
         lm = configure_lm(self.provider, self.model, self.base_url, settings=found, fallback=self.fallback)
         check_think(self.think, lm)
         agent = MicroAgent(
@@ -147,6 +156,7 @@ class AgentOptions:
             self.tools or own,
             no_builtin_tools=self.no_builtin_tools,
             no_required_tools=self.no_required_tools,
+            mcp=self.mcp,
         )
 
 

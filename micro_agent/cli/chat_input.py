@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from micro_agent.cli.messages import masked
-from micro_agent.errors import ConfigurationError
+from micro_agent.extras import need
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -48,17 +48,14 @@ def typed(folder: Path, commands: Iterable[str]) -> Read:
 
 
 def _session(folder: Path, commands: tuple[str, ...]) -> "PromptSession[str]":
-    try:
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import Completer, PathCompleter
-        from prompt_toolkit.document import Document
-        from prompt_toolkit.filters import Condition
-        from prompt_toolkit.history import FileHistory
-        from prompt_toolkit.key_binding import KeyBindings
-        from prompt_toolkit.output import create_output
-    except ImportError as error:
-        told = "install the extra, with pip install '.[chat]' in a checkout of micro-agent; or pipe the questions in"
-        raise ConfigurationError(f"a chat on a terminal needs prompt_toolkit: {told}") from error
+    need("chat", "prompt_toolkit", instead="pipe the questions in")
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, PathCompleter
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.filters import Condition
+    from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.output import create_output
 
     class Typed(FileHistory):
         def store_string(self, string: str) -> None:

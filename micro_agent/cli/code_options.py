@@ -1,12 +1,18 @@
 """The options of `micro-agent code`: those of `ask` that mean something in a repository, and what helps the model."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from micro_agent.cli.agent_options import AgentOptions, Made
 from micro_agent.cli.options import check_think, mode_for, option, settings, store_of, tools_of
 from micro_agent.cli.repository import Named, repository_of
 from micro_agent.coding import EditFormat, GateMode, PromptSize, StateSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from micro_agent.running.session import Confirmation
+    from micro_agent.tools import Tool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +66,14 @@ class CodeOptions(AgentOptions):
         option("--base-url", "--api-base", metavar="U", env="MICRO_AGENT_BASE_URL", help="URL of the server."),
     ] = None
 
-    def coached(self, *, chats: bool = False) -> Made:
-        """The agent; in a chat, gates are off unless they are named. Raises what its parts raise."""
+    def coached(
+        self, *, chats: bool = False, signature: str | None = None, confirm: "Confirmation | None" = None,
+        connected: "Sequence[Tool] | None" = None,
+    ) -> Made:  # fmt: skip
+        """The agent; in a chat, gates are off unless they are named. Raises what its parts raise.
+
+        ``confirm`` goes before what ``--approve`` says, ``connected`` before ``--mcp``.
+        """
         from micro_agent.models.announcing import once
 
         limits = self._limits()  # a wrong one is told before anything is asked for
@@ -71,21 +83,21 @@ class CodeOptions(AgentOptions):
             once(f"{top.parent} is in no git repository, so git can take nothing back there: make one with git init")
         found = settings(
             tools=self.tools, max_tokens=self.max_tokens, think=self.think, finish=self.finish, provider=self.provider,
-            samples=self.samples, repository=repository,
+            samples=self.samples, repository=repository, mcp=self.mcp,
         )  # fmt: skip
         store = store_of(found, self.traces_dir, repository)
         from micro_agent.cli.prompt import confirmer
         from micro_agent.coder import coding_agent, coding_lm, settings_for
 
-        confirm = confirmer(self.approve.value if self.approve else None)
+        confirm = confirm or confirmer(self.approve.value if self.approve else None)
         lm = coding_lm(self.provider, self.model, self.base_url, environment=found)
         check_think(self.think, lm)
         helps = replace(settings_for(lm, found, gates="off" if chats else "block"), **self._said())
-        tools = tools_of(found, repository, store, helps.record())
+        tools = tools_of(found, repository, store, helps.record(), connected)
         agent = coding_agent(
             repository.root, lm=lm, mode=mode_for(found, self.mode, self.use_tool_calls), settings=helps,
             confirm=confirm, limits=limits, traces=store, tools=tools, demos=self.demos or (),
-            system=self.system, environment=found,
+            system=self.system, environment=found, signature=signature,
         )  # fmt: skip
         return Made(agent, store, list(tools.values()), lm, self._again(repository))
 

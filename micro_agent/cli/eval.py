@@ -13,6 +13,7 @@ from micro_agent.cli.options import (
     Demos,
     Json,
     MaxSteps,
+    Mcp,
     Mode,
     Model,
     NoBuiltinTools,
@@ -82,6 +83,7 @@ def run(
         float | None, option(metavar="S", env="MICRO_AGENT_TIMEOUT", help="Time limit per task, in seconds.")
     ] = None,
     tools: Tools = None,
+    mcp: Mcp = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     samples: Samples = None,
@@ -125,7 +127,7 @@ def run(
 
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, provider=provider,
-        samples=samples,
+        samples=samples, mcp=mcp,
     )  # fmt: skip
     asked = eval_plan.Asked(
         tasks or (coding_tasks() if suite else usual_tasks()), n, tuple(tag or ()), seed, epochs, rubrics, timeout,
@@ -155,6 +157,9 @@ def report(
     baseline: Annotated[
         Path | None, option(metavar="FILE", env="MICRO_AGENT_BASELINE", help="Compare with it, on the page.")
     ] = None,
+    markdown: Annotated[
+        bool, option("--markdown", env="MICRO_AGENT_MARKDOWN", help="Print Markdown, for the summary of a CI job.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the figures of a result file, or write a page."""
@@ -163,7 +168,14 @@ def report(
     settings()
     if html is None and baseline is not None:
         raise ConfigurationError("--baseline goes with --html; without: micro-agent eval compare BASELINE FILE")
-    if html is None or as_json:
+    if markdown and as_json:
+        raise ConfigurationError("--markdown and --json are two forms of the same: leave out one of them")
+    if markdown:
+        from micro_agent.evaluation.markdown import markdown_lines
+        from micro_agent.evaluation.results import read_results
+
+        print_text("\n".join(markdown_lines(*read_results(file))))
+    elif html is None or as_json:
         _show(_summary(file), as_json=as_json)
     if html is None:
         return

@@ -98,6 +98,11 @@ Tools = Annotated[
     option("--tools", metavar="FILE.py|MODULE", env="TOOLS_MODULES", help="Load tools from it; repeatable.",
            callback=_typed),
 ]  # fmt: skip
+Mcp = Annotated[
+    list[str] | None,
+    option("--mcp", metavar="FILE", env="MICRO_AGENT_MCP", help="Tools of the MCP servers in it; repeatable.",
+           callback=_typed),
+]  # fmt: skip
 NoBuiltinTools = Annotated[
     bool, option("--no-builtin-tools", env="MICRO_AGENT_NO_BUILTIN_TOOLS", help="Leave out calculator and now.")
 ]
@@ -126,7 +131,7 @@ Think = Annotated[
     option("--think/--no-think", env="OLLAMA_THINK", help="Turn thinking on or off (Ollama).", callback=_typed),
 ]
 
-AskedMode = Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native (calls) or json.")]
+AskedMode = Annotated[Mode, option(metavar="MODE", env="MICRO_AGENT_MODE", help="auto, native or json.")]
 UseToolCalls = Annotated[
     bool | None,
     option("--use-tool-calls/--no-use-tool-calls", env="USE_TOOL_CALLS", help="The same as --mode native or json."),
@@ -160,7 +165,7 @@ TINY_TOOLS = "micro_agent.models.tiny.toolset"
 def settings(
     *, tools: list[str] | None = None, no_builtin_tools: bool = False, no_required_tools: bool = False,
     max_tokens: int | None = None, think: bool | None = None, finish: Finish | None = None, provider: str | None = None,
-    samples: int | None = None, repository: "Repository | None" = None,
+    samples: int | None = None, repository: "Repository | None" = None, mcp: list[str] | None = None,
 ) -> "Settings":  # fmt: skip
     """The settings of the environment and of ``.env`` in the working directory; their log level counts from now on.
 
@@ -177,7 +182,8 @@ def settings(
     asked = (provider or found.llm_provider or "").strip().lower()
     own = (TINY_TOOLS,) if asked == "tiny" and not found.tools_modules and repository is None else None
     given = {
-        "tools_modules": tuple(tools or ()) or own, "max_tokens": max_tokens, "ollama_think": think,
+        "tools_modules": tuple(tools or ()) or own, "micro_agent_mcp": tuple(mcp or ()) or None,
+        "max_tokens": max_tokens, "ollama_think": think,
         "micro_agent_no_builtin_tools": no_builtin_tools or repository is not None or None,
         "micro_agent_no_required_tools": no_required_tools or repository is not None or None,
         "micro_agent_finish": finish and finish.value, "samples": samples,
@@ -225,16 +231,17 @@ def check_think(think: bool | None, lm: Any) -> None:
 
 def tools_of(
     found: "Settings", repository: "Repository | None" = None, store: "TraceStore | None" = None,
-    coach: "Mapping[str, Any] | None" = None,
+    coach: "Mapping[str, Any] | None" = None, connected: "Sequence[Tool] | None" = None,
 ) -> "dict[str, Tool]":  # fmt: skip
-    """The tools by name: built in, of the files and modules that the settings name, of plugins.
+    """The tools by name: built in, of the files, modules and MCP servers that the settings name, of plugins.
 
     Those for a repository stand in the place of the built-in ones; its runs are in the ``store``. ``coach`` is that of
-    a run (``Run.coach``), which says how the model changes files there.
+    a run (``Run.coach``), which says how the model changes files there; ``connected`` stand for those of MCP servers.
 
     Raises:
         ToolDefinitionError: One that is named cannot be loaded.
     """
+    from micro_agent.cli.mcp_servers import with_servers
     from micro_agent.models.announcing import once
     from micro_agent.tools import load_tools
     from micro_agent.tools.loading import importable
@@ -242,19 +249,23 @@ def tools_of(
     if file := found.file_of("tools_modules"):
         once(f"TOOLS_MODULES in {file} names code that is loaded: {', '.join(found.tools_modules)}")
     if repository is not None:
-        return repository.tools(found, store or repository.store(found, None), coach)
+        own = repository.tools(found, store or repository.store(found, None), coach)
+        return with_servers(own, found, repository, connected)
     if found.tools_modules:
         importable(Path.cwd())
-    return load_tools(modules=found.tools_modules, builtin=not found.micro_agent_no_builtin_tools)
+    own = load_tools(modules=found.tools_modules, builtin=not found.micro_agent_no_builtin_tools)
+    return with_servers(own, found, None, connected)
 
 
 def again_with(
-    repository: "Repository | None", tools: list[str] | None, *, no_builtin_tools: bool, no_required_tools: bool
-) -> Again:
+    repository: "Repository | None", tools: list[str] | None, *, no_builtin_tools: bool, no_required_tools: bool,
+    mcp: list[str] | None = None,
+) -> Again:  # fmt: skip
     """What to type behind a command so that it is about the same run, and has the same tools as this one."""
     import shlex
 
     named = [f" --tools {shlex.quote(name)}" for name in tools or ()]
+    named += [f" --mcp {shlex.quote(name)}" for name in mcp or ()]
     flags = [" --no-builtin-tools" * no_builtin_tools, " --no-required-tools" * no_required_tools]
     said = repository.again if repository else Again()
     return Again(said.where, said.tools + "".join(named + flags))

@@ -13,8 +13,8 @@ from micro_agent.cli.stopping import stopping
 from micro_agent.replay import step_line
 from micro_agent.run import Run, Step
 from micro_agent.run.finishing import stands
-from micro_agent.run.making import says_text
-from micro_agent.streaming import AnswerText, Ended, StepTaken, StreamEvent
+from micro_agent.streaming import Ended, StepTaken, StreamEvent
+from micro_agent.streaming.said import SaidSoFar, breaks_off
 from micro_agent.traces import TraceStore
 
 CODES = {"completed": 0, "failed": 1, "stopped": 3, "confirmation_required": 4}
@@ -75,27 +75,13 @@ class Printer:
     """
 
     def __init__(self) -> None:
-        self._said = ""
+        self._said = SaidSoFar()
 
     def __call__(self, event: StreamEvent) -> None:
         """Take one event."""
-        if isinstance(event, AnswerText):
-            self._said += event.text
-            print_text(event.text, end="")
-        elif isinstance(event, StepTaken) and not stands(event.step) and not says_text(event.step):
-            self._finish_line()
+        if text := self._said.take(event, masked):
+            print_text(text, end="")
+        if isinstance(event, StepTaken) and breaks_off(event.step):
             print_step(event.step)
-        elif not isinstance(event, Ended):
-            return
-        elif event.run.answer is not None:
-            answer = masked(event.run.answer)  # as the text is that was printed
-            if not answer.startswith(self._said):
-                self._finish_line()
-            print_text(answer.removeprefix(self._said))
-        else:
-            self._finish_line()
-
-    def _finish_line(self) -> None:
-        if self._said:
+        elif isinstance(event, Ended) and (event.run.answer is not None or self._said.is_open):
             print_text("")
-        self._said = ""

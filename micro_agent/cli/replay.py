@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from micro_agent.cli.coached import as_coached
-from micro_agent.cli.messages import is_terminal, print_json, print_text
+from micro_agent.cli.messages import is_terminal, print_json, print_text, say
 from micro_agent.cli.options import (
     Again,
     Confirmations,
     Json,
+    Mcp,
     Mode,
     NoBuiltinTools,
     NoRequiredTools,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     Offered = Callable[[Mapping[str, Any] | None], dict[str, Tool]]
 
 _ANY = {"context", "paths", "path", "repo", "traces_dir", "index", "as_json"}
+_SHOW = {"html"}
 _TOOLS = {"tools", "no_builtin_tools", "no_required_tools"}
 _VERIFY = {"verify", "live_tools"} | _TOOLS
 _FORK = {
@@ -64,6 +66,9 @@ def replay(
     index: Annotated[
         int, option(metavar="K", env="MICRO_AGENT_INDEX", help="Which record of the trace; -1 is the latest.")
     ] = -1,
+    html: Annotated[
+        Path | None, option("--html", metavar="OUT", env="MICRO_AGENT_REPLAY_HTML", help="Write a page of the run.")
+    ] = None,
     verify: Annotated[
         bool, option("--verify", env="MICRO_AGENT_VERIFY", help="Replay runs through today's loop, and compare.")
     ] = False,
@@ -89,6 +94,7 @@ def replay(
     ] = None,
     approve: Confirmations = None,
     tools: Tools = None,
+    mcp: Mcp = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     repo: Repo = None,
@@ -103,8 +109,9 @@ def replay(
     _check(context, verify=verify, forks=fork_at is not None)
     repository = repository_of(None, repo)
     found = settings(
-        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository
-    )
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository,
+        mcp=mcp,
+    )  # fmt: skip
     store = store_of(found, traces_dir, repository)
     offered = partial(tools_of, found, repository, store)  # given how a run was coached, the tools that it had
     known = [trace_of(store, name, here=repository is None) for name in paths or ()]
@@ -122,11 +129,15 @@ def replay(
         _fork(
             found, run, fork_at, wanted, {name: limit for name, limit in limits.items() if limit is not None}, offered,
             approve=approve and approve.value, store=store, stream=stream, as_json=as_json,
-            again=again_with(repository, tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
+            again=again_with(
+                repository, tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, mcp=mcp
+            ),
         )  # fmt: skip
-    elif as_json:
+    if html is not None:
+        _write_page(html, run, named[0])
+    if as_json:
         print_json(run)
-    else:
+    elif html is None:
         print_text("\n".join(describe(run)))
 
 
@@ -136,11 +147,20 @@ def _check(context: typer.Context, *, verify: bool, forks: bool) -> None:
 
     if verify and forks:
         raise ConfigurationError("--verify and --fork-at are two things: give one of them")
-    fits = _ANY | (_VERIFY if verify else _FORK if forks else set[str]())
+    fits = _ANY | (_VERIFY if verify else _FORK if forks else _SHOW)
     for parameter in context.command.params:
         if is_typed(context, parameter.name or "") and parameter.name not in fits:
+            if parameter.name in _SHOW:
+                raise ConfigurationError(f"{parameter.opts[-1]} shows a run: leave out --verify and --fork-at")
             with_ = "--verify" if parameter.name in _VERIFY else "--fork-at"
             raise ConfigurationError(f"{parameter.opts[-1]} goes with {with_}; to show a run, name it and nothing else")
+
+
+def _write_page(out: Path, run: "Run", trace: Path) -> None:
+    from micro_agent.page.one_file import write_run
+
+    write_run(out, run, trace=trace)
+    say(f"Page: {out}")
 
 
 def _verify(
@@ -186,7 +206,7 @@ def _plain(verdict: "Verdict") -> dict[str, Any]:
 def _fork(
     found: "Settings", run: "Run", at: int, wanted: dict[str, str | None], limits: dict[str, float],
     offered: "Offered", *, approve: Any, store: "TraceStore", stream: bool, as_json: bool, again: Again,
-) -> None:  # fmt: skip
+) -> NoReturn:  # fmt: skip
     from micro_agent import MicroAgent
     from micro_agent.cli import outcome
     from micro_agent.cli.prompt import confirmer

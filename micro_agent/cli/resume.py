@@ -12,6 +12,7 @@ from micro_agent.cli.options import (
     Confirmations,
     Json,
     MaxTokens,
+    Mcp,
     NoBuiltinTools,
     NoRequiredTools,
     Think,
@@ -49,6 +50,7 @@ def resume(
     repo: Repo = None,
     sandbox: SandboxKind = None,
     tools: Tools = None,
+    mcp: Mcp = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     max_tokens: MaxTokens = None,
@@ -65,7 +67,7 @@ def resume(
     repository = repository_of(toolset, repo, sandbox)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think, repository=repository,
+        think=think, repository=repository, mcp=mcp,
     )  # fmt: skip
     store = store_of(found, traces_dir, repository)
     if show:
@@ -91,7 +93,9 @@ def resume(
     )  # fmt: skip
     outcome.report(
         lambda cancel: agent.resume(run.id, cancel=cancel), store, as_json=as_json,
-        again=again_with(repository, tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools),
+        again=again_with(
+            repository, tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, mcp=mcp
+        ),
     )  # fmt: skip
 
 
@@ -100,11 +104,12 @@ def _require(run: "Run", offered: "dict[str, Tool]") -> None:
     from micro_agent.errors import ConfigurationError
     from micro_agent.run.usage import NEVER_RAN
     from micro_agent.tools import digest
+    from micro_agent.tools.registry import callable_names
 
     used = {step.tool for step in run.steps if step.is_tool and step.error not in NEVER_RAN}
     if run.confirmation is not None:
         used.add(run.confirmation["tool"])
-    if gone := sorted(used - offered.keys()):
+    if gone := sorted(used - callable_names(offered)):
         told = f"run {run.id} uses tools that are not loaded: {', '.join(gone)}"
         raise ConfigurationError(f"{told}; resume it with the --tools that it was asked with")
     if run.digests.get("tools", now := digest(offered)) != now:

@@ -13,6 +13,7 @@ from micro_agent.cli.options import (
     MaxSteps,
     MaxTime,
     MaxTokens,
+    Mcp,
     Mode,
     Model,
     NoBuiltinTools,
@@ -34,6 +35,7 @@ from micro_agent.cli.options import (
 )
 from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 from micro_agent.cli.spans import Phoenix, seen
+from micro_agent.extras import need
 
 ENVIRONMENT = (
     "Environment: MICRO_AGENT_ and the option's name in capitals, or LLM_PROVIDER, USE_TOOL_CALLS, LLM_FALLBACK, "
@@ -70,6 +72,7 @@ def serve(
     sandbox: SandboxKind = None,
     system: System = None,
     tools: Tools = None,
+    mcp: Mcp = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     max_tokens: MaxTokens = None,
@@ -89,12 +92,13 @@ def serve(
     phoenix: Phoenix = None,
     traces_dir: TracesDir = None,
 ) -> None:
-    """Serve the HTTP API until SIGINT or SIGTERM. A call that needs confirmation pauses its run."""
-    _need_extra()
+    """Serve the HTTP API and a page of runs until SIGINT or SIGTERM. A call that needs confirmation pauses its run."""
+    need("server", "fastapi", "uvicorn", "jinja2")
     repository = repository_of(toolset, repo, sandbox)
     from micro_agent import configure_lm
     from micro_agent.coder import settings_for
     from micro_agent.coding.coach import coding_coach
+    from micro_agent.coding.patches.store import Patches
     from micro_agent.models.identity import provider_of, traits_of
     from micro_agent.rules.coach import NO_COACH
     from micro_agent.rules.limits import Limits
@@ -112,7 +116,7 @@ def serve(
     limits = Limits(max_steps=max_steps, max_time=max_time, max_cost=max_cost, max_bytes=max_bytes)
     found = settings(
         tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, max_tokens=max_tokens,
-        think=think, provider=provider, samples=samples, repository=repository,
+        think=think, provider=provider, samples=samples, repository=repository, mcp=mcp,
     )  # fmt: skip
     store = store_of(found, traces_dir, repository)
     own = {} if repository else tools_of(found, None, store)  # what is wrong with them shows before a server is asked
@@ -128,16 +132,7 @@ def serve(
     agents()  # what is wrong with tools or demos shows now, and not with the first question
     pool = RunPool(agents, store, max_running=server.max_running, limits=limits, resuming=agents.of)
     backend = Backend(provider_of(lm), lm.model, getattr(traits_of(lm), "base_url", None))
+    queue = Patches(repository.root, store.state_dir) if repository else None
+    app = create_app(pool=pool, store=store, settings=server, backend=backend, queue=queue)
     with seen(phoenix, called=False):
-        serve_until_told(create_app(pool=pool, store=store, settings=server, backend=backend), pool, server, say=say)
-
-
-def _need_extra() -> None:
-    from importlib.util import find_spec
-
-    from micro_agent.errors import ConfigurationError
-
-    for package in ("fastapi", "uvicorn"):
-        if find_spec(package) is None:
-            told = "install the extra, with pip install '.[server]' in a checkout of micro-agent"
-            raise ConfigurationError(f"{package} is not installed: {told}")
+        serve_until_told(app, pool, server, say=say)

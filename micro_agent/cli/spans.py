@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from micro_agent.cli.messages import say
 from micro_agent.cli.options import option
+from micro_agent.extras import is_installed
 
 if TYPE_CHECKING:
     from micro_agent.observing import Endpoint, Exporter
-    from micro_agent.run import Run
     from micro_agent.traces import TraceStore
 
 Phoenix = Annotated[
@@ -38,10 +38,10 @@ def seen(phoenix: bool | None, *, called: bool = True) -> Generator[None]:
     if found is None:
         yield
         return
-    from micro_agent.observing.exporter import exporting, has_extra
+    from micro_agent.observing.exporter import SENDER, exporting
     from micro_agent.running.observers import called_by
 
-    if phoenix is None and not has_extra():
+    if phoenix is None and not is_installed(SENDER):
         say(f"micro-agent: warning: no spans are sent to {found.url}: the extra otel is not installed")
         yield
         return
@@ -68,6 +68,7 @@ def export_runs(
 
     from micro_agent.errors import ConfigurationError, MicroAgentError
     from micro_agent.observing import Exporter, endpoint, spans_of
+    from micro_agent.traces import as_it_stands
 
     if otlp is not None and phoenix:
         raise ConfigurationError("name one collector: --otlp URL or --phoenix")
@@ -78,7 +79,7 @@ def export_runs(
     exporter, read = Exporter(found), 0
     for run_id in ids:
         try:
-            run = _as_it_stands(store, run_id)
+            run = as_it_stands(store, run_id)
         except MicroAgentError as error:
             say(f"micro-agent: {error}")
             continue
@@ -87,13 +88,3 @@ def export_runs(
     whole = exporter.close(_PATIENCE_S)
     say(f"Sent: {exporter.sent} spans of {read} runs to {found.where()}")
     return whole and read == len(ids)
-
-
-def _as_it_stands(store: "TraceStore", run_id: str) -> "Run":
-    """A run that is open, else its record."""
-    from micro_agent.errors import RunNotFound
-
-    try:
-        return store.peek(run_id)
-    except RunNotFound:
-        return store.load(run_id)

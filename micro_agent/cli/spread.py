@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from micro_agent.cli.options import is_typed, option
+from micro_agent.extras import need
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.workers.feed import Executor
@@ -60,7 +61,6 @@ def spread_of(
         ConfigurationError: Options do not go together, or Ray is not installed.
     """
     from micro_agent.errors import ConfigurationError
-    from micro_agent.evaluation.workers.ray_crew import require_ray
 
     if by is By.threads:
         for name in ("ray_address", "workers", "per_worker"):
@@ -74,5 +74,5 @@ def spread_of(
     if address is not None and address.startswith("ray://"):
         told = "start this on a machine of the cluster with --ray-address auto, or name the address of its GCS"
         raise ConfigurationError(f"--ray-address {address} is one of Ray Client, which is not used: {told}")
-    require_ray()
+    need("ray", "ray")
     return Spread(address, workers, per_worker or PER_WORKER)  # pragma: no cover (needs Ray)

@@ -1,7 +1,7 @@
 """`micro-agent tools`: what the agent can call."""
 
 from micro_agent.cli.messages import print_json, print_text
-from micro_agent.cli.options import Json, NoBuiltinTools, NoRequiredTools, Tools, settings, tools_of
+from micro_agent.cli.options import Json, Mcp, NoBuiltinTools, NoRequiredTools, Tools, settings, tools_of
 from micro_agent.cli.repository import Repo, SandboxKind, Toolset, repository_of
 
 
@@ -10,6 +10,7 @@ def tools(
     repo: Repo = None,
     sandbox: SandboxKind = None,
     tools: Tools = None,
+    mcp: Mcp = None,
     no_builtin_tools: NoBuiltinTools = False,
     no_required_tools: NoRequiredTools = False,
     as_json: Json = False,
@@ -17,8 +18,9 @@ def tools(
     """List the tools that the model can call."""
     repository = repository_of(toolset, repo, sandbox)
     found = settings(
-        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository
-    )
+        tools=tools, no_builtin_tools=no_builtin_tools, no_required_tools=no_required_tools, repository=repository,
+        mcp=mcp,
+    )  # fmt: skip
     loaded = tools_of(found, repository).values()
     if as_json:
         listed = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in loaded]

@@ -5,11 +5,10 @@ import queue
 import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from micro_agent.errors import ConfigurationError
+from micro_agent.extras import need
 from micro_agent.files.known_secrets import remember
 from micro_agent.observing.endpoints import Endpoint
 from micro_agent.observing.spans import Span, SpanFold
@@ -20,6 +19,8 @@ from micro_agent.running.observers import observing
 if TYPE_CHECKING:
     from micro_agent.observing.otlp import Otlp
 
+SENDER = "opentelemetry.exporter.otlp.proto.http"
+"""The package that sends spans, of the extra ``otel``."""
 _BATCH = 256
 _SOON_S = 0.5
 """So long a batch is waited for: spans are seen while the run goes on."""
@@ -44,7 +45,7 @@ class Exporter:
     """
 
     def __init__(self, endpoint: Endpoint, *, most_waiting: int = 16_384, again_s: float = 15.0) -> None:
-        require_extra()
+        need("otel", SENDER)
         for name, value in endpoint.headers.items():
             remember(name, value)
             remember(name, value.removeprefix("Bearer "))
@@ -148,21 +149,6 @@ class Exporter:
             self._said = True
             told = "spans cannot be sent to %s (%s); runs go on, and micro-agent traces export sends them later"
             _log.warning(told, self.endpoint.url, why)
-
-
-def require_extra() -> None:
-    """Raises `ConfigurationError` where OpenTelemetry is not installed."""
-    if not has_extra():
-        told = "install the extra, with pip install '.[otel]' in a checkout of micro-agent"
-        raise ConfigurationError(f"opentelemetry-exporter-otlp-proto-http is not installed, which sends spans: {told}")
-
-
-def has_extra() -> bool:
-    """Whether OpenTelemetry is installed. Nothing of it is imported."""
-    try:
-        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
-    except ModuleNotFoundError:  # a package around it
-        return False
 
 
 @contextmanager

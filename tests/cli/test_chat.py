@@ -295,5 +295,5 @@ def test_where_what_is_typed_cannot_be_kept_it_is_said(tmp_path: Path):
 
 def test_without_its_extra_a_terminal_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
-    with pytest.raises(Exception, match=r"needs prompt_toolkit: install the extra, with pip install '.\[chat\]'"):
+    with pytest.raises(Exception, match=r"pip install '.\[chat\]' in a checkout of micro-agent, or pipe"):
         chat_input.typed(tmp_path, [])

@@ -492,3 +492,14 @@ def test_the_script_asks_the_tasks_beside_it_wherever_it_is_started(tmp_path: Pa
     ]  # fmt: skip
     (path,) = (tmp_path / "evals" / "results").glob("*.jsonl")
     assert read_results(path)[0].dataset == str(ROOT / "evals" / "tasks.yaml")
+
+
+def test_the_figures_as_markdown(evaluate: "Command", server: ModelServer):
+    asked = evaluate(*on(server))
+    assert asked.code == 0, asked.err
+    done = evaluate("report", "--markdown", "r.jsonl")
+    assert done.out.startswith("### Success rate 66.7 %\n\n6 tasks, answered by openai m.\n")
+    assert "| tag even | 66.7 % | 2 of 3 |" in done.out
+    refused = evaluate("report", "--markdown", "--json", "r.jsonl")
+    assert (refused.code, refused.out) == (2, "")
+    assert "leave out one of them" in refused.err

@@ -106,7 +106,7 @@ def test_workers_with_keys_of_their_own_ask_as_threads_do(
         (["--executor", "ray", "--concurrency", "3"], "say --workers and --per-worker"),
         (["--executor", "ray", "--phoenix"], "--phoenix sees runs of this process"),
         (["--executor", "ray", "--ray-address", "ray://head:10001"], "is one of Ray Client"),
-        (["--executor", "ray"], "Ray is not installed"),
+        (["--executor", "ray"], "ray is not installed"),
     ],
 )
 def test_what_does_not_go_with_the_executor_is_said(

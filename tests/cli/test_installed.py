@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,14 @@ def test_the_tiny_model_comes_with_it(installed: Installed, tmp_path: Path) -> N
     done = installed(tmp_path, "ask", "What does the kettle cost?", provider="tiny")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["steps"][0]["tool"] == "price"
+
+
+def test_it_is_for_each_python_from_3_11_to_3_14_and_each_machine(installed: Installed) -> None:
+    (described,) = installed.site.glob("micro_agent-*.dist-info")
+    assert "Root-Is-Purelib: true\nTag: py3-none-any\n" in (described / "WHEEL").read_text()
+    metadata = message_from_string((described / "METADATA").read_text(encoding="utf-8"))
+    assert metadata["Requires-Python"] == ">=3.11"
+    versions = [
+        str(said).rpartition(" ")[2] for said in metadata.get_all("Classifier", []) if " :: Python :: 3." in said
+    ]
+    assert versions == ["3.11", "3.12", "3.13", "3.14"]

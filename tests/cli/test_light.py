@@ -22,7 +22,8 @@ IDS = [f"{number:032x}" for number in range(6)]
 COMMANDS = ["", "ask", "replay", "resume", "approve", "reject", "approvals", "approvals list", "approvals show",
             "traces", "traces list", "traces show", "traces stats", "traces diff", "traces export", "tools", "eval",
             "eval run", "eval merge", "eval report", "eval compare", "eval score", "optimize", "serve", "doctor",
-            "chat", "patches", "patches list", "patches show", "patches apply", "undo", "code"]  # fmt: skip
+            "proxy", "mcp", "acp", "chat", "patches", "patches list", "patches show", "patches apply", "undo",
+            "code"]  # fmt: skip
 
 
 def leaves(command: Any, path: str = "") -> dict[str, Any]:

@@ -192,3 +192,20 @@ def test_runs_are_compared_by_id_or_path(command: "Command", run: Run, store: Tr
     missing = command("traces", "diff", run.id, "e" * 32)
     assert (missing.code, missing.out) == (1, "")
     assert "no trace of run" in missing.err
+
+
+# --html
+
+
+def test_a_run_is_written_as_a_page(command: "Command", run: Run) -> None:
+    done = command("replay", run.id, "--html", "out/run.html")
+    assert (done.code, done.out, done.err) == (0, "", "Page: out/run.html\n")
+    assert QUESTION in Path("out/run.html").read_text("utf-8")
+    both = command("replay", run.id, "--html", "run.html", "--json")
+    assert (json.loads(both.out)["id"], Path("run.html").exists()) == (run.id, True)
+    assert command("replay", "--verify", "traces", "--html", "x.html").err == (
+        "micro-agent: --html shows a run: leave out --verify and --fork-at\n"
+    )
+    over = command("replay", "--path", f"traces/{run.id}.jsonl", "--html", f"traces/{run.id}.jsonl")
+    assert over.code == 2
+    assert "is the trace" in over.err

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_PAGES_SERVER = "127.0.0.1:8000"
+_OWN_PORT = re.compile(r"--port 8[01]00\b")
 
 
 def main(page: str, source: str, target: str) -> None:
@@ -55,12 +55,17 @@ class _Server:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
-        self.address = _PAGES_SERVER
+        self.shown = self.address = "127.0.0.1:8000"
+
+    def named(self, content: str) -> None:
+        """Take the address that a block says the server listens on: `serve` and `proxy` have different ports."""
+        if listens := re.search(r"listens on http://(127\.0\.0\.1:8[01]00)$", content, flags=re.MULTILINE):
+            self.shown = listens[1]
 
     def start(self, command: str) -> str:
         """Start it in place of the one before; returns what it said until it listened, or ended."""
         self.end()
-        any_port = command.removesuffix("&").replace("--port 8000", "--port 0")
+        any_port = _OWN_PORT.sub("--port 0", command.removesuffix("&"))
         self._process = subprocess.Popen(
             ["bash", "-c", any_port], env={**os.environ, "MICRO_AGENT_PORT": "0"}, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
@@ -104,6 +109,7 @@ def _python(content: str, line: int, page: str, module: ModuleType) -> str:
 
 def _console(content: str) -> str:
     """Run each ``$ command`` and return the block as a terminal would show it."""
+    _server.named(content)
     shown: list[str] = []
     code = 0
     for command in [*_commands(content), None]:
@@ -111,8 +117,8 @@ def _console(content: str) -> str:
             shown.append(f"exit code {code}, and the page does not show it with `$ echo $?`")
             raise SystemExit("\n".join(shown))
         if command is not None:
-            code, output = _shell(command.replace(_PAGES_SERVER, _server.address), code)
-            shown += ["$ " + command, *output.replace(_server.address, _PAGES_SERVER).splitlines()]
+            code, output = _shell(command.replace(_server.shown, _server.address), code)
+            shown += ["$ " + command, *output.replace(_server.address, _server.shown).splitlines()]
     return "\n".join(shown)
 
 

@@ -3,10 +3,10 @@
 A page is played from top to bottom in one temporary directory. Every ``python`` block runs, and a ``text`` block right
 after it is what it prints. A ``console`` block that begins with a call of micro-agent or curl runs: a line with ``$``
 is a command, the others are what it shows; ``$ echo $?`` follows a command that does not exit with 0. A command that
-ends with ``&`` is a server: it runs until the next one or the end of the page, and 127.0.0.1:8000 is it. In what is
-shown, ``…`` stands for anything in a line, and alone on a line for any lines. A block whose first line is
-``# some/name.yaml`` (or ``.py``, ``.toml``) is saved under that name. ``<!-- not run: reason -->`` before a block
-leaves it out.
+ends with ``&`` is a server: it runs until the next one or the end of the page, and the address that the page says it
+listens on, 127.0.0.1:8000 or 8100, is it. In what is shown, ``…`` stands for anything in a line, and alone on a line
+for any lines. A block whose first line is ``# some/name.yaml`` (or ``.py``, ``.toml``) is saved under that name.
+``<!-- not run: reason -->`` before a block leaves it out.
 """
 
 import json
@@ -31,7 +31,7 @@ PAGES = sorted([*ROOT.glob("[!.]*.md"), *(page for folder in FOLDERS for page in
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*)[^`]*")
 _NOT_RUN = re.compile(r"\s*<!-- not run:(?P<reason>.*)-->\s*")
-_CALL = re.compile(r"\$ (.*\| )?(\w+=\S* )*(micro-agent|curl|python -m micro_agent\S* .*--port 8000)\b")
+_CALL = re.compile(r"\$ (.*\| )?(\w+=\S* )*(micro-agent|curl|python -m micro_agent\S* .*--port 8[01]00)\b")
 _FILE = re.compile(r"# [\w./-]+\.(py|yaml|toml)\n")
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)[^)]*\)")
 
@@ -136,7 +136,8 @@ def expected(page_blocks: list[Block], block: Block) -> str | None:
 
 
 LONG = frozenset({
-    "approvals", "cli", "code", "evals", "evals-report", "optimize", "patches", "plans", "replay", "scale", "server",
+    "approvals", "cli", "code", "evals", "evals-report", "mcp", "optimize", "patches", "plans", "proxy", "replay",
+    "scale", "server",
 })  # fmt: skip
 """Pages that take more than a second: `make torture` has them, and `pytest tests/docs -m '' -k NAME` one of them."""
 

@@ -1,7 +1,7 @@
 """The decoder under mutated replies: no exception, no slow decode, no call that the text does not hold.
 
 Seeds are the labelled outputs of ``tests/decoding/outputs`` and calls rendered in every dialect; an input that reaches
-new lines of the decoder joins them. ``TORTURE_MINUTES`` (default 2) is the processor time of both tests together. The
+new lines of the decoder joins them. Half of ``TORTURE_MINUTES`` (default 2) is the processor time of both tests. The
 inputs follow from the seed of the test; a finding is shrunk, printed, and saved whole under the test's ``tmp_path``.
 """
 
@@ -29,7 +29,7 @@ from micro_agent.tools import Tool
 
 pytestmark = pytest.mark.torture
 
-SECONDS = float(os.environ.get("TORTURE_MINUTES", "2")) * 60 / 2
+SECONDS = float(os.environ.get("TORTURE_MINUTES", "2")) * 60 / 4
 LIMIT_S = 0.100  # twice what a quiet machine needs for 100 KB; what grows with the square of the length takes seconds
 TRIES = 10  # one within the limit is enough: what else the machine does only ever adds
 TRACED = 0.1  # share of the inputs whose lines are looked at

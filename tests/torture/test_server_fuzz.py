@@ -1,5 +1,6 @@
 """The server under fire: schemathesis with all of its checks, and bytes that are no HTTP. It goes on answering."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -70,7 +71,8 @@ def test_schemathesis_finds_nothing(start: "Callable[..., Serving]", tmp_path: P
     serving = start(some_pause(), api_token=token)
     document = serving.client.get("/openapi.json").content
     sent = ["--header", f"Authorization: Bearer {token}"] if token else []
-    assert "Tested: 13" in schemathesis(document, serving, tmp_path, *sent)
+    operations = sum(map(len, json.loads(document)["paths"].values()))
+    assert f"Tested: {operations}" in schemathesis(document, serving, tmp_path, *sent)
     assert serving.client.get("/health").json()["status"] == "ok"
 
 
