@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from micro_agent.cli.listening import LOOPBACK, AllowLoopbackOrigins, Grace, Host, MaxConnections, Port
 from micro_agent.cli.messages import say
 from micro_agent.cli.options import (
     AskedMode,
@@ -47,26 +48,14 @@ ENVIRONMENT = (
 
 
 def serve(
-    host: Annotated[str, option(metavar="ADDRESS", env="MICRO_AGENT_HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, option(metavar="N", env="MICRO_AGENT_PORT", help="Port; 0 picks a free one.")] = 8000,
+    host: Host = LOOPBACK,
+    port: Port = 8000,
     max_running: Annotated[
         int, option(metavar="N", env="MICRO_AGENT_MAX_RUNNING", help="Limit of concurrent runs.")
     ] = 8,
-    max_connections: Annotated[
-        int | None,
-        option(metavar="N", env="MICRO_AGENT_MAX_CONNECTIONS", help="Limit of concurrent connections [512]."),
-    ] = None,
-    allow_loopback_origins: Annotated[
-        bool,
-        option(
-            "--allow-loopback-origins",
-            env="MICRO_AGENT_ALLOW_LOOPBACK_ORIGINS",
-            help="Allow pages from other ports of this machine.",
-        ),
-    ] = False,
-    grace: Annotated[
-        float, option(metavar="S", env="MICRO_AGENT_GRACE", help="Seconds for active runs at shutdown.")
-    ] = 10.0,
+    max_connections: MaxConnections = None,
+    allow_loopback_origins: AllowLoopbackOrigins = False,
+    grace: Grace = 10.0,
     toolset: Toolset = None,
     repo: Repo = None,
     sandbox: SandboxKind = None,

@@ -97,15 +97,14 @@ class Offer:
         """
         if self.fits(name, args):
             return None
-        checked = self._checked(name, args)
-        found = self._timed(check, checked, args) if checked is not None else None
+        found = self._looked(name, args)
         if found is not None:
             self._found[id(args)] = name, args, found
-        if checked is None or not isinstance(found, Faults) or found.faults == [UNCHECKED]:
+        if not isinstance(found, Faults) or found.faults == [UNCHECKED]:
             return None
         if extras and (extra := _extra(found, args)):
             known = {key: value for key, value in args.items() if key not in extra}
-            return None if not isinstance(self._timed(check, checked, known), Faults) else found.message
+            return None if not isinstance(self._looked(name, known), Faults) else found.message
         return found.message
 
     def fits(self, name: str, args: dict[str, Any]) -> bool:

@@ -74,8 +74,10 @@ class _Door:
         self._without = frozenset({b"authorization"}) if own_token else frozenset[bytes]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, sender = self._request(scope, await _body(receive)), Sender(send)
-        metrics = self._proxy.metrics
+        raw = await _body(receive)
+        if raw is None:
+            return
+        request, sender, metrics = self._request(scope, raw), Sender(send), self._proxy.metrics
         if ".." in unquote(request.target.partition("?")[0]).replace("\\", "/").split("/"):
             await sender.refuse(404, {"error": {"code": "not_found", "message": "There is nothing at this path."}})
             return
@@ -120,10 +122,13 @@ async def _answered(exchange: Exchange) -> bool:
     return True
 
 
-async def _body(receive: Receive) -> bytes:
+async def _body(receive: Receive) -> bytes | None:
+    """The body of a request; ``None`` where the client went away before its end: nobody is asked with a part."""
     parts: list[bytes] = []
     while True:
         message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            return None
         parts.append(message.get("body", b""))
         if not message.get("more_body"):
             return b"".join(parts)

@@ -220,3 +220,16 @@ def test_the_end_waits_for_requests_under_way_and_not_for_ever() -> None:
         return proxy.running()
 
     assert [asyncio.run(ended(grace_s)) for grace_s in (20, 0)] == [0, 1]
+
+
+def test_a_request_that_breaks_off_is_not_sent_on(start: Start) -> None:
+    with ModelServer([text("Three.")], repeat=True) as model:
+        through = start(model.url)
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n"
+        )
+        with socket.create_connection((through.client.base_url.host, through.client.base_url.port)) as client:
+            client.sendall(head.encode() + b'\r\n\r\n{"model": "scripted"}')
+        assert through.post(asking()).status_code == 200
+        assert len(model.chats) == 1
+        assert len(through.runs()) == 1
