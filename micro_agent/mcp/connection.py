@@ -128,6 +128,8 @@ class Connection:
         await asyncio.wait({link.task}, timeout=_CLOSING_S)
         link.task.cancel()
         await asyncio.wait({link.task}, timeout=_CLOSING_S)
+        if link.pipes is not None:
+            await link.pipes.gone()
         if self._link is link:
             self._link = None
 

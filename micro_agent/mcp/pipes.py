@@ -40,6 +40,7 @@ class Pipes:
         self._left = MOST_BYTES
         self._log: deque[bytes] = deque(maxlen=_LOG_CHUNKS)
         self.ended: str | None = None
+        self._process: Any = None
         self.kill: Callable[[], None] = lambda: None
         """Ends the program and all that it has started, if they are in its session still."""
 
@@ -48,6 +49,12 @@ class Pipes:
         text = b"".join(self._log)[-_LOG_BYTES:].decode("utf-8", "replace")
         return printable(" ".join(text.split()))[-300:]
 
+    async def gone(self) -> None:
+        """Wait until the program is gone, which a cancelled scope cannot: the loop may be closed after that."""
+        if (process := self._process) is not None:
+            process._transport.close()  # nobody reads the pipes any more, which others may hold open
+            await _waited(process)
+
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[tuple[Any, Any]]:
         """Start the program; gives the streams that the SDK takes. What it leaves running is killed at the end."""
@@ -55,7 +62,7 @@ class Pipes:
             *self._server.command, env=environment(self._server), cwd=self._server.cwd, start_new_session=True,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        self.kill = partial(_kill, process.pid)
+        self._process, self.kill = process, partial(_kill, process.pid)
         try:
             to_us, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             write, from_us = anyio.create_memory_object_stream[SessionMessage](0)
@@ -116,8 +123,6 @@ class Pipes:
         if self.ended is None:
             await _waited(process)
         self.kill()
-        process._transport.close()  # nobody reads the pipes any more, which others may hold open
-        await _waited(process)
 
     async def _logs(self, stderr: Any) -> None:
         while chunk := await stderr.read(_CHUNK):
