@@ -68,7 +68,7 @@ fix: $(READY) ## Format, and repair what ruff can
 	$(BIN)/ruff format .
 
 torture: $(READY) $(TORTURE)/.ready ## Run the long tests: kills, fuzz, bombs
-	$(BIN)/python -m pytest -n 3 -m torture
+	$(BIN)/python -m pytest -n 3 -m torture --timeout 1200
 
 bench: $(READY) ## Measure speed: each benchmarks/bench_*.py
 	@for name in $(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))); do \
