@@ -44,15 +44,18 @@ demo: $(READY) ## Play a scripted weak model and show the replay; then ask the t
 
 ready: $(READY) # The environment alone
 
+# No test takes ten seconds, and of the long ones none ten minutes: one that hangs is named.
+PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal --timeout 180
+
 test: $(COMPILED) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these
-	$(BIN)/python -m pytest -n 4 --dist worksteal $(TESTS)
+	$(PYTEST) $(TESTS)
 
 # What these run is covered by the tests of the rooms themselves, which is the point: they are left out.
 UNMEASURED := docs scenarios finishing/test_endings.py test_layout.py test_patterns.py \
 	evaluation/test_bench_policies.py
 
 coverage: $(COMPILED) ## Run those of the rooms, half as fast; every branch must be covered
-	$(BIN)/python -m pytest -n 4 --dist worksteal --cov $(UNMEASURED:%=--ignore=tests/%)
+	$(PYTEST) --cov $(UNMEASURED:%=--ignore=tests/%)
 
 check: lint types test coverage ## Run everything a change must pass
 

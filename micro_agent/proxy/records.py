@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from threading import Event, Lock
 from time import perf_counter
 from typing import Any, cast
 
@@ -24,11 +25,13 @@ PROXIED = "proxied"
 """Why such a run ended: its reply went to the client."""
 _LONGEST = 64 * 1024
 """Characters of a question."""
+_SOON_S = 0.05
+"""What is given within so many seconds is written in one go; a kill loses no more than that."""
 _log = logging.getLogger("micro_agent")
 
 
 class Recorder:
-    """Writes records in a thread of its own, in order. What cannot be written is said once and counted.
+    """Writes records in a thread of its own, a batch at a time. What cannot be written is said once and counted.
 
     Args:
         store: Where runs are on record.
@@ -39,21 +42,37 @@ class Recorder:
         self._store, self._failed, self._told = store, failed, False
         self._mask = store.mask()  # once: to look for secrets in the environment takes longer than to write a record
         self._thread = ThreadPoolExecutor(1, "proxy records")
+        self._lock, self._closing = Lock(), Event()
+        self._waiting: dict[str, bytes] = {}
 
     def write(self, run: Run) -> None:
-        """Append the run as it is now to its trace, soon.
+        """Append the run as it is now to its trace, soon: where it has changed again by then, as it is then.
 
-        It is encoded here: the thread then only waits for the disk, and does not take turns with whoever is answered.
+        It is encoded here: the thread then only waits for the disk. It takes turns with whoever is answered at each
+        call of the system, which for a record at a time costs more than the disk.
         """
-        self._thread.submit(self._append, run.id, self._mask.encode(run))
+        record = self._mask.encode(run)
+        with self._lock:
+            due = bool(self._waiting)
+            self._waiting[run.id] = record
+        if not due:
+            self._thread.submit(self._write)
 
     def settle(self) -> None:
         """Wait until all that was given so far is written."""
         self._thread.submit(int).result()
 
     def close(self) -> None:
-        """The same, and take no more."""
+        """The same, at once, and take no more."""
+        self._closing.set()
         self._thread.shutdown()
+
+    def _write(self) -> None:
+        self._closing.wait(_SOON_S)
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        for run_id, record in waiting.items():
+            self._append(run_id, record)
 
     def _append(self, run_id: str, record: bytes) -> None:
         try:
