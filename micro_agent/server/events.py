@@ -67,12 +67,17 @@ class EventLog:
             TimeoutError: There was none for so long.
             Exception: What the log was closed with, after its last event.
         """
-        while after >= self.last and not self._closed:
+        # Not `last`: a resumed run begins with numbers that have no event, and whoever had nothing to wait for would ask
+        # for ever without letting anybody else have a turn.
+        while not (found := self._above(after)) and not self._closed:
             async with asyncio.timeout(within_s):
                 await self._news.wait()
-        if self._failure is not None and after >= self.last:
+        if self._failure is not None and not found:
             raise self._failure
         self._read = self.last
+        return found
+
+    def _above(self, after: int) -> list[tuple[int, StreamEvent]]:
         return self._events[bisect_right(self._events, after, key=lambda entry: entry[0]) :]
 
     def _merged(self, event: StreamEvent) -> AnswerText | None:

@@ -160,14 +160,15 @@ def _serving(app: Any, proxy: Proxy, settings: ServerSettings) -> Generator[int]
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(serve())
 
-    thread = Thread(target=run)
+    thread = Thread(target=run, daemon=True)
     thread.start()
     try:
         yield listener.getsockname()[1]
     finally:
         ends.result()()
-        thread.join()
+        thread.join(60)
         listener.close()
+        assert not thread.is_alive(), "its event loop stands still"
 
 
 @dataclass

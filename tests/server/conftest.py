@@ -103,7 +103,7 @@ class _Served:
         self._server.lifespan = config.lifespan_class(config)
         self._socket = listening("127.0.0.1", 0)
         self._ends: Future[Callable[[], object]] = Future()
-        self._thread = Thread(target=lambda: asyncio.run(self._serve()))
+        self._thread = Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     async def _serve(self) -> None:
         end, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -120,5 +120,6 @@ class _Served:
 
     def __exit__(self, *_: object) -> None:
         self._ends.result()()
-        self._thread.join()
+        self._thread.join(60)
         self._socket.close()
+        assert not self._thread.is_alive(), "its event loop stands still"

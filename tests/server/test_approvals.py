@@ -202,6 +202,29 @@ def test_a_run_that_another_process_holds_goes_on_there(start: "Start", store: T
         elsewhere.close()
 
 
+def test_a_run_that_goes_on_is_followed_from_its_beginning_and_holds_nobody_up(start: "Start") -> None:
+    here, go = threading.Event(), threading.Event()
+
+    def wait() -> str:
+        here.set()
+        go.wait(30)
+        return "waited"
+
+    slow = Tool("wait", "Wait.", {"type": "object"}, wait, requires_confirmation=True)
+    serving = start([call("wait", {}), text("Done.")], tools=[slow])
+    run_id = paused(serving)["trace_id"]
+    with ThreadPoolExecutor(2) as threads:
+        deciding = threads.submit(confirm, serving, run_id)
+        assert here.wait(30)
+        following = threads.submit(serving.client.get, f"/runs/{run_id}/events")
+        for _ in range(20):
+            assert serving.client.get("/health").status_code == 200
+        go.set()
+        told = [line for line in following.result().text.splitlines() if line.startswith("event: ")]
+        assert told == ["event: started", "event: step", "event: step", "event: text", "event: ended"]
+        assert deciding.result()[1]["answer"] == "Done."
+
+
 def test_a_run_that_is_under_way_can_be_cancelled(start: "Start") -> None:
     here, go = threading.Event(), threading.Event()
 

@@ -125,3 +125,17 @@ def test_a_resumed_run_goes_on_with_its_numbers_and_starts_once() -> None:
 
     events = asyncio.run(play())
     assert [(number, type(event)) for number, event in events] == [(1, Started), (2, StepTaken), (4, StepTaken)]
+
+
+def test_who_has_all_of_a_resumed_run_waits_for_what_comes() -> None:
+    """Its numbers go on behind the end of its first part, or at the time, and nothing stands at the last of them."""
+
+    async def play() -> None:
+        paused = filled(Started("0" * 32), StepTaken(Step(tool="t")), Ended(Run(question="q")))
+        for log, after in ((paused.continued(), 2), (EventLog(1_800_000_000_000), 0)):
+            with pytest.raises(TimeoutError):
+                await log.news(after, within_s=0.001)
+            log.add(StepTaken(Step(tool="t")))
+            assert [number for number, _ in await log.news(after)] == [log.last]
+
+    asyncio.run(play())

@@ -21,6 +21,8 @@ from micro_agent.traces import OpenRun, TraceStore, read_records
 
 _RESPONSE = re.compile("resp_([0-9a-f]{32})[0-9a-f]{32}")
 _PREVIOUS = "previous_response_id"
+_STATES = 3
+"""A run asks, goes on, and has ended: so often it can be another one by the time that it is to be decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +151,10 @@ class Desk:
 
     async def _decided(self, asked: Asked, named: Named) -> Turn | None:
         """The turn of a run that asked; ``None`` where that has ended and the message is no word on its question."""
-        try:
-            return await self._as_seen(asked, named)
-        except (NotWaiting, RunBusy, RunNotFound):  # it went on elsewhere between the look at it and the decision
-            return await self._as_seen(asked, named)
+        for _ in range(_STATES):
+            with suppress(NotWaiting, RunBusy, RunNotFound):  # it went on elsewhere between the look and the decision
+                return await self._as_seen(asked, named)
+        return await self._as_seen(asked, named)
 
     async def _as_seen(self, asked: Asked, named: Named) -> Turn | None:
         word, live = decision_in(asked.question), self.pool.live(named.run_id)

@@ -1,6 +1,6 @@
 """Calls that a person has to confirm, in a conversation: the question, and what counts as a word on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from micro_agent.server.openai.questions import decision_in
+from micro_agent.storage.journal import Journal
 from micro_agent.testing import call, text
 from micro_agent.traces import TraceStore
 from tests.each import each
@@ -167,13 +168,13 @@ def test_a_run_that_goes_on_elsewhere_is_waited_for_and_not_ended(start: "Start"
 class Meddled(TraceStore):
     """A store in which somebody does something between two looks at a run."""
 
-    meddle: Callable[[], object] | None = None
+    meddling: Iterator[Callable[[], object]] = iter(())
 
     def peek(self, run_id: str) -> Any:
         """As it stands after that."""
-        done, self.meddle = self.meddle, None
-        if done is not None:
+        for done in self.meddling:
             done()
+            break
         return super().peek(run_id)
 
 
@@ -183,9 +184,28 @@ def test_a_run_that_ends_while_it_is_looked_at_has_its_answer_told(start: "Start
     question = client.says("Tidy up.")
     (asked,) = client.serving.client.get("/approvals").json()["approvals"]
     store.decide(asked["run_id"], "approve")
-    store.meddle = lambda: elsewhere.client.post(f"/runs/{asked['run_id']}/resume")
+    store.meddling = iter([lambda: elsewhere.client.post(f"/runs/{asked['run_id']}/resume")])
     assert client.says("Tidy up.", says("assistant", question), "approve") == "It is gone."
     assert (client.serving.deleted, elsewhere.deleted) == ([], ["old.txt"])
+
+
+def test_a_run_that_is_taken_up_and_ends_between_the_looks_at_it_has_its_answer_told(
+    start: "Start", tmp_path: Path
+) -> None:
+    store = Meddled(tmp_path / "traces", state_dir=tmp_path / "state")
+    client, elsewhere = Client(start(TIDY[:1], traces=store)), start(TIDY[1:])
+    question = client.says("Tidy up.")
+    (asked,) = client.serving.client.get("/approvals").json()["approvals"]
+    held = list[Journal]()
+
+    def end() -> None:
+        held.pop().close()
+        elsewhere.client.post(f"/runs/{asked['run_id']}/resume")
+
+    # The second look of `pool.resume` is the one that finds the run held.
+    store.meddling = iter([lambda: held.append(elsewhere.store.resume(asked["run_id"])), lambda: None, end])
+    assert client.says("Tidy up.", says("assistant", question), "approve") == "It is gone."
+    assert (client.serving.deleted, elsewhere.deleted, held) == ([], ["old.txt"], [])
 
 
 def test_of_many_who_approve_at_once_all_get_the_answer(start: "Start") -> None:
