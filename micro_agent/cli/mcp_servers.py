@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from micro_agent.cli.repository import Repository
     from micro_agent.mcp import Server
     from micro_agent.mcp.tools import McpTools
     from micro_agent.models.settings import Settings
@@ -16,17 +15,16 @@ if TYPE_CHECKING:
 
 
 def with_servers(
-    tools: "Mapping[str, Tool]", found: "Settings", repository: "Repository | None",
-    connected: "Sequence[Tool] | None" = None,
-) -> "dict[str, Tool]":  # fmt: skip
+    tools: "Mapping[str, Tool]", found: "Settings", root: Path | None, connected: "Sequence[Tool] | None" = None
+) -> "dict[str, Tool]":
     """The tools with those of the servers behind them, which are ``connected`` where they were connected to already.
 
     Raises:
-        ConfigurationError: A file that names servers cannot be read, or is in the repository that a model works in.
+        ConfigurationError: A file that names servers cannot be read, or is in ``root``, where a model works.
         ToolDefinitionError: One of theirs has the name of another tool.
     """
     if connected is None:
-        if not (files := _files(found, repository and repository.root)):
+        if not (files := _files(found, root)):
             return dict(tools)
         connected = _connected(files, found.context_length or found.ollama_num_ctx)
     from micro_agent.tools.registry import toolset

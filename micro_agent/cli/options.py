@@ -250,7 +250,7 @@ def tools_of(
         once(f"TOOLS_MODULES in {file} names code that is loaded: {', '.join(found.tools_modules)}")
     if repository is not None:
         own = repository.tools(found, store or repository.store(found, None), coach)
-        return with_servers(own, found, repository, connected)
+        return with_servers(own, found, repository.root, connected)
     if found.tools_modules:
         importable(Path.cwd())
     own = load_tools(modules=found.tools_modules, builtin=not found.micro_agent_no_builtin_tools)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -173,14 +174,33 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
 
 def write_new(path: Path, content: bytes) -> None:
     """Create a file for this user alone, whole and synced; when that fails there is no file. Raises `OSError`."""
+    _write_new(path, [content])
+
+
+def write_over(path: Path, content: Iterable[bytes]) -> None:
+    """Write a file for this user alone; what was there is replaced in one step once all of it is on the disk.
+
+    Raises:
+        OSError: It cannot be written. What was there is unchanged then, as it is where ``content`` raises.
+    """
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    _write_new(temporary, content)
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def _write_new(path: Path, content: Iterable[bytes]) -> None:
     descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        with open(descriptor, "wb", buffering=0) as file:
-            rest = memoryview(content)
-            while rest:  # after a short write the next one succeeds or says why not
-                rest = rest[file.write(rest) :]
+        with open(descriptor, "wb") as file:
+            file.writelines(content)
+            file.flush()
             os.fdatasync(descriptor)
-    except OSError:
+    except BaseException:
         path.unlink()
         raise
 

@@ -85,6 +85,8 @@ def text_of(content: Any) -> str:
     """The text of ``content``: a string, a part, or a list of parts of which those that are text count."""
     if isinstance(content, str):
         return content
+    if content is None:
+        return ""
     parts = _list(content) or [content]
     return "".join(_part_text(part) for part in parts)
 
@@ -94,7 +96,7 @@ def reasoning_of(message: Mapping[str, Any]) -> str:
     for name in ("reasoning_content", "reasoning", "thinking"):
         if (thoughts := message.get(name)) and (text := _thoughts(thoughts)):
             return text
-    if isinstance(content := message.get("content"), str):
+    if isinstance(content := message.get("content"), str) or content is None:
         return ""
     parts = map(as_object, _list(content))
     return "".join(_thoughts(part.get("thinking")) for part in parts if part.get("type") == "thinking")  # Mistral

@@ -1,14 +1,12 @@
 """The folder in which an optimization works: what was asked, what training made, the results of both arms."""
 
 import json
-import os
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from micro_agent.demos import CompiledDemos, load_demos
 from micro_agent.errors import ConfigurationError
-from micro_agent.files.jsonl import private_folder, storage_error, write_new
+from micro_agent.files.jsonl import private_folder, storage_error, write_over
 from micro_agent.files.masking import mask_of
 
 
@@ -103,14 +101,8 @@ def read_demos(path: Path) -> CompiledDemos | None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_new(temporary, content)
-        try:
-            os.replace(temporary, path)
-        except OSError:
-            temporary.unlink()
-            raise
+        write_over(path, [content])
     except OSError as error:
         raise storage_error("write", path, error) from error

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 
 from micro_agent.errors import RunBusy
-from micro_agent.files.jsonl import open_file, private_folder, storage_error, sync_folder, write_new
+from micro_agent.files.jsonl import open_file, private_folder, storage_error, write_over
 from micro_agent.storage.locks import hold
 
 
@@ -41,12 +40,7 @@ def held(path: Path) -> Generator[None]:
 
 def put(path: Path, content: bytes) -> None:
     """Write the file: all of it is on the disk when this returns, or what was there before. Raises `StorageError`."""
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
     try:
-        write_new(temporary, content)
-        os.replace(temporary, path)
-        sync_folder(path.parent)
+        write_over(path, [content])
     except OSError as error:
-        with suppress(OSError):  # the first error counts
-            temporary.unlink()
         raise storage_error("save the state of the plan to", path, error) from error

@@ -25,7 +25,7 @@ PROXIED = "proxied"
 """Why such a run ended: its reply went to the client."""
 _LONGEST = 64 * 1024
 """Characters of a question."""
-_SOON_S = 0.05
+_SOON_S = 0.025
 """What is given within so many seconds is written in one go; a kill loses no more than that."""
 _log = logging.getLogger("micro_agent")
 

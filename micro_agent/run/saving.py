@@ -3,13 +3,12 @@
 import logging
 import os
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from micro_agent.errors import StorageError
-from micro_agent.files.jsonl import open_file, parse, storage_error, sync_folder, write_new
+from micro_agent.files.jsonl import open_file, parse, storage_error, write_over
 from micro_agent.files.masking import mask_of
 from micro_agent.run.questions import as_recorded
 
@@ -50,15 +49,8 @@ def save(run: "Run", path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     earlier = [one.model_dump() for one in run.earlier]
     line = mask_of().encode({**run.model_dump(), "earlier": earlier} if earlier else run)
-    temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
     try:
-        write_new(temporary, line)
-        try:
-            os.replace(temporary, target)
-        except OSError:
-            temporary.unlink()
-            raise
-        sync_folder(target.parent)
+        write_over(target, [line])
     except OSError as error:
         raise storage_error("save the run to", target, error) from error
     return target

@@ -67,8 +67,8 @@ class EventLog:
             TimeoutError: There was none for so long.
             Exception: What the log was closed with, after its last event.
         """
-        # Not `last`: a resumed run begins with numbers that have no event, and whoever had nothing to wait for would ask
-        # for ever without letting anybody else have a turn.
+        # Not by `last`: no event has that number where a run was resumed, and a reader who need not wait for the next
+        # one asks for ever and lets nobody else have a turn.
         while not (found := self._above(after)) and not self._closed:
             async with asyncio.timeout(within_s):
                 await self._news.wait()

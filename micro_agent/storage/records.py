@@ -64,19 +64,23 @@ def append_record(path: Path, run: Run, *, mask: Mask, durable: bool = False) ->
 
 def append_encoded(path: Path, line: bytes, *, durable: bool = False) -> None:
     """Append a run that is encoded already, its secrets masked; as `append_record`."""
+    folder, flags = path.parent, os.O_RDWR | os.O_APPEND | os.O_CREAT
     try:
-        private_folder(path.parent)
-        descriptor = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        try:
+            descriptor = open_file(path, flags)
+        except FileNotFoundError:
+            private_folder(folder)
+            descriptor = open_file(path, flags)
     except OSError as error:
         raise storage_error("open the trace", path, error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         append(descriptor, line, path)
         with suppress(PermissionError):  # somebody else's folder: an index looks at every file again in ten minutes
-            os.utime(path.parent)
+            os.utime(folder)
         if durable:
             os.fdatasync(descriptor)
-            sync_folder(path.parent)
+            sync_folder(folder)
     except OSError as error:
         raise storage_error("write the trace", path, error) from error
     finally:

@@ -16,9 +16,10 @@ from micro_agent.coding.patches.changes import Change, Plan
 from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.patches.opinion import check_with_git
 from micro_agent.coding.patches.planning import plan
-from micro_agent.coding.patches.writing import Record, alone, content_at, digest, folder_of, kept, put, write
+from micro_agent.coding.patches.writing import Record, alone, content_at, digest, folder_of, kept, write
 from micro_agent.coding.paths import PathForbidden, resolve
 from micro_agent.coding.sandbox import Sandbox
+from micro_agent.files.jsonl import write_over
 from micro_agent.tools.error import ToolError
 
 Status = Literal["proposed", "approved", "rejected", "applied", "undone"]
@@ -214,7 +215,7 @@ class Patches:
             raise misfit(f"what {change.path} held before cannot be read: {error}") from error
 
     def _put(self, patch: Patch) -> Patch:
-        put(folder_of(self._state) / f"{patch.id}.json", _written(patch))
+        write_over(folder_of(self._state) / f"{patch.id}.json", [_written(patch)])
         return patch
 
 

@@ -21,7 +21,7 @@ from micro_agent.coding.contents import is_as_it_was, write_beside
 from micro_agent.coding.patches.changes import Change
 from micro_agent.coding.patches.faults import PatchError, misfit
 from micro_agent.coding.paths import PathForbidden, Place, resolve
-from micro_agent.files.jsonl import open_file, private_folder, sync_folder, write_new
+from micro_agent.files.jsonl import open_file, private_folder, sync_folder, write_over
 
 _log = logging.getLogger("micro_agent")
 _JOURNAL, _LOCK, _BLOBS = "pending.json", "lock", "blobs"
@@ -53,20 +53,12 @@ def digest(data: bytes | None) -> str | None:
     return None if data is None else sha256(data).hexdigest()
 
 
-def put(path: Path, data: bytes) -> None:
-    """Write a file of the state in one step, for this user alone."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    write_new(temporary, data)
-    os.replace(temporary, path)
-    sync_folder(path.parent)
-
-
 def keep(folder: Path, data: bytes) -> None:
     """Keep what a file holds under its sha256."""
     path = folder / _BLOBS / sha256(data).hexdigest()
     private_folder(path.parent)
     if not path.exists():
-        put(path, data)
+        write_over(path, [data])
 
 
 def kept(folder: Path, name: str) -> bytes:
@@ -101,7 +93,7 @@ def write(
         for change in changes:
             if change.before is not None:
                 keep(folder, change.before)
-        put(folder / _JOURNAL, _journal(staged))
+        write_over(folder / _JOURNAL, [_journal(staged)])
         made = list(dict.fromkeys(name for one in staged for name in one.made()))
         done = {"record": record and [record[0], record[1](made).decode()], "emptied": list(emptied)}
         _carry_out(root, folder, staged, json.dumps({"format": 1, "entries": [], **done}).encode())
@@ -125,7 +117,7 @@ def _carry_out(root: Path, folder: Path, staged: "Sequence[_Staged]", done: byte
             one.finish()
         for one in staged:
             os.fsync(one.directory)
-        put(folder / _JOURNAL, done)
+        write_over(folder / _JOURNAL, [done])
     except BaseException:
         if not _recover(root, folder):
             raise
@@ -208,7 +200,7 @@ def _recover(root: Path, folder: Path) -> bool:
         return False
     is_done = "record" in journal
     if is_done and journal["record"] is not None:
-        put(folder / journal["record"][0], journal["record"][1].encode())
+        write_over(folder / journal["record"][0], [journal["record"][1].encode()])
     entries = cast("list[dict[str, Any]]", journal["entries"])
     for entry in reversed(entries):
         try:

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from micro_agent.coding.patches.writing import put
 from micro_agent.errors import RunNotFound
-from micro_agent.files.jsonl import private_folder, storage_error
+from micro_agent.files.jsonl import private_folder, storage_error, write_over
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -46,7 +45,7 @@ class Keeping:
         path = self._folder / f"{kept.id}.json"
         try:
             private_folder(self._folder)
-            put(path, json.dumps(asdict(kept)).encode() + b"\n")
+            write_over(path, [json.dumps(asdict(kept)).encode() + b"\n"])
         except OSError as error:
             raise storage_error("write", path, error) from error
 

@@ -1,14 +1,12 @@
 """The report of an eval: one HTML page that needs no network, no script and no mouse."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from micro_agent.errors import ConfigurationError, StorageError
 from micro_agent.extras import need
-from micro_agent.files.jsonl import open_file, private_folder, sync_folder
+from micro_agent.files.jsonl import private_folder, write_over
 
 if TYPE_CHECKING:
     from micro_agent.evaluation.figures import Comparison, Summary
@@ -80,17 +78,9 @@ def render(
 
 def write_page(out: Path, page: Iterable[str]) -> None:
     """Write a page for this user alone, in one step; its folder is made when missing. Raises `StorageError`."""
-    temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")
     try:
         private_folder(out.parent)
-        try:
-            with open(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
-                file.writelines(page)
-            os.replace(temporary, out)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(out.parent)
+        write_over(out, map(str.encode, page))
     except OSError as error:
         reason = error.strerror or error
         raise StorageError(f"cannot write the page {out}: {reason}; choose another place for it") from error

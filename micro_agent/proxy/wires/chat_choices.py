@@ -29,6 +29,8 @@ def calls_of(calls: list[ToolCall]) -> list[dict[str, Any]]:
 def pieces_of(delta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The pieces of calls in a delta; the one of old servers too."""
     told = delta.get("tool_calls")
+    if told is None and "function_call" not in delta:  # most are text
+        return []
     pieces = [as_object(one) for one in (listed(told) or [told]) if one]
     legacy = as_object(delta.get("function_call"))
     return pieces or ([{"index": 0, "function": legacy}] if legacy else [])

@@ -30,7 +30,7 @@ def data_of(event: bytes) -> dict[str, Any] | str | None:
         return None
     if data.strip() == DONE.encode():
         return DONE
-    value = json.loads(data)
+    value = json.loads(data.decode(errors="surrogatepass"))  # of bytes the encoding would be guessed first
     if not isinstance(value, dict):
         raise ValueError(f"an event that is no object: {value!r:.60}")
     return cast("dict[str, Any]", value)
