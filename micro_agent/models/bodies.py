@@ -104,6 +104,8 @@ def reasoning_of(message: Mapping[str, Any]) -> str:
 
 def as_object(value: Any) -> Mapping[str, Any]:
     """``value`` if it is an object, else an empty one."""
+    if value is None:
+        return {}
     return cast("Mapping[str, Any]", value) if isinstance(value, (dict, Mapping)) else {}  # a dict is told much faster
 
 

@@ -66,4 +66,4 @@ class Proxy:
             await asyncio.sleep(0.02)
         await self.upstream.aclose()
         if self.recorder is not None:
-            await asyncio.to_thread(self.recorder.close)
+            await self.recorder.settled()

@@ -116,7 +116,7 @@ class Mending:
         return b"".join([*parts, comment(f"{REPAIRS} {', '.join(verdict.kinds)}"), end])
 
     def _hold(self, piece: Piece, event: bytes) -> bytes:
-        self._held.append(Piece(piece.kind, piece.text, event))
+        self._held.append(piece if piece.raw is event else Piece(piece.kind, piece.text, event))
         self._size += len(event)
         if self._size <= MOST:
             return b""

@@ -3,12 +3,12 @@
 Neither headers nor earlier messages are kept: a key stands in those, and a conversation would be kept once a request.
 """
 
+import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from threading import Event, Lock
 from time import perf_counter
 from typing import Any, cast
 
@@ -33,6 +33,9 @@ _log = logging.getLogger("micro_agent")
 class Recorder:
     """Writes records in a thread of its own, a batch at a time. What cannot be written is said once and counted.
 
+    Belongs to the event loop of whoever writes: the thread takes turns with it at each call of the system, so it is to
+    have few.
+
     Args:
         store: Where runs are on record.
         failed: Called for each record that could not be written.
@@ -42,46 +45,40 @@ class Recorder:
         self._store, self._failed, self._told = store, failed, False
         self._mask = store.mask()  # once: to look for secrets in the environment takes longer than to write a record
         self._thread = ThreadPoolExecutor(1, "proxy records")
-        self._lock, self._closing = Lock(), Event()
-        self._waiting: dict[str, bytes] = {}
+        self._waiting: dict[str, Run] = {}
 
     def write(self, run: Run) -> None:
-        """Append the run as it is now to its trace, soon: where it has changed again by then, as it is then.
+        """Append the run to its trace soon, as it is then: the begin and the end of a short stream are one record."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_later(_SOON_S, self._hand_over)
+        self._waiting[run.id] = run
 
-        It is encoded here: the thread then only waits for the disk. It takes turns with whoever is answered at each
-        call of the system, which for a record at a time costs more than the disk.
-        """
-        record = self._mask.encode(run)
-        with self._lock:
-            due = bool(self._waiting)
-            self._waiting[run.id] = record
-        if not due:
-            self._thread.submit(self._write)
-
-    def settle(self) -> None:
+    async def settled(self) -> None:
         """Wait until all that was given so far is written."""
-        self._thread.submit(int).result()
+        self._hand_over()
+        await asyncio.wrap_future(self._thread.submit(int))
 
-    def close(self) -> None:
-        """The same, at once, and take no more."""
-        self._closing.set()
-        self._thread.shutdown()
+    def _hand_over(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        self._thread.submit(self._append, [(run.id, self._encoded(run)) for run in waiting.values()])
 
-    def _write(self) -> None:
-        self._closing.wait(_SOON_S)
-        with self._lock:
-            waiting, self._waiting = self._waiting, {}
-        for run_id, record in waiting.items():
-            self._append(run_id, record)
-
-    def _append(self, run_id: str, record: bytes) -> None:
+    def _encoded(self, run: Run) -> bytes | MicroAgentError:
         try:
-            self._store.append_record(run_id, record)
+            return self._mask.encode(run)
         except MicroAgentError as error:
-            self._failed()
-            if not self._told:
-                self._told = True
-                _log.warning("requests are not recorded: %s; not said again", error)
+            return error
+
+    def _append(self, records: Sequence[tuple[str, bytes | MicroAgentError]]) -> None:
+        for run_id, record in records:
+            try:
+                if isinstance(record, MicroAgentError):
+                    raise record
+                self._store.append_record(run_id, record)
+            except MicroAgentError as error:
+                self._failed()
+                if not self._told:
+                    self._told = True
+                    _log.warning("requests are not recorded: %s; not said again", error)
 
 
 def begun(request: Forwarded, upstream: Upstream) -> Run:

@@ -88,6 +88,7 @@ class Proxied:
     proxy: Proxy
     store: TraceStore
     client: httpx.Client
+    loop: asyncio.AbstractEventLoop
 
     def post(self, body: Any, path: str = CHAT, **more: Any) -> httpx.Response:
         """What it answers."""
@@ -95,10 +96,13 @@ class Proxied:
 
     def runs(self) -> list[Run]:
         """What is on record, the oldest first, when all is written."""
-        recorder = self.proxy.recorder
-        assert recorder is not None
-        recorder.settle()
+        self.settle()
         return sorted((self.store.load(run_id) for run_id in self.store.ids()), key=lambda run: run.ts)
+
+    def settle(self) -> None:
+        """Wait until all is written."""
+        assert self.proxy.recorder is not None
+        asyncio.run_coroutine_threadsafe(self.proxy.recorder.settled(), self.loop).result(30)
 
     def count(self, name: str) -> float:
         """A figure of its metrics, 0 where it is not there."""
@@ -129,28 +133,28 @@ def start(store: TraceStore) -> Iterator[Start]:
             if record:
                 proxy.recorder = Recorder(store, lambda: proxy.metrics.failed("record"))
             chosen = ServerSettings(**settings)
-            port = stack.enter_context(_serving(create_app(proxy, chosen, wires), proxy, chosen))
+            port, loop = stack.enter_context(_serving(create_app(proxy, chosen, wires), proxy, chosen))
             base = f"http://127.0.0.1:{port}"
             client = httpx.Client(base_url=base, headers=headers, trust_env=False, timeout=30, verify=False)
-            return Proxied(base, proxy, store, stack.enter_context(client))
+            return Proxied(base, proxy, store, stack.enter_context(client), loop)
 
         yield start
 
 
 @contextmanager
-def _serving(app: Any, proxy: Proxy, settings: ServerSettings) -> Generator[int]:
+def _serving(app: Any, proxy: Proxy, settings: ServerSettings) -> Generator[tuple[int, asyncio.AbstractEventLoop]]:
     """As `uvicorn.Server.serve`, without its look at the clock ten times a second: tests end at once."""
     config = configured(app, settings)
     config.load()
     server, listener = uvicorn.Server(config), listening("127.0.0.1", 0)
     server.lifespan = config.lifespan_class(config)
-    ends: Future[Callable[[], object]] = Future()
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:
-        end, loop = asyncio.Event(), asyncio.get_running_loop()
+        end = asyncio.Event()
         await server.startup([listener])
         listener.listen(BACKLOG)
-        ends.set_result(lambda: loop.call_soon_threadsafe(end.set))
+        begun.set_result((asyncio.get_running_loop(), end))
         await end.wait()
         closing = asyncio.create_task(proxy.close(0))
         await server.shutdown([listener])
@@ -162,10 +166,11 @@ def _serving(app: Any, proxy: Proxy, settings: ServerSettings) -> Generator[int]
 
     thread = Thread(target=run, daemon=True)
     thread.start()
+    loop, end = begun.result(30)
     try:
-        yield listener.getsockname()[1]
+        yield listener.getsockname()[1], loop
     finally:
-        ends.result()()
+        loop.call_soon_threadsafe(end.set)
         thread.join(60)
         listener.close()
         assert not thread.is_alive(), "its event loop stands still"

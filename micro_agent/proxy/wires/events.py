@@ -9,6 +9,8 @@ from micro_agent.decoding import ToolCall
 from micro_agent.proxy.refusals import said_of
 from micro_agent.proxy.wires import Piece
 
+_READ = json.JSONDecoder().raw_decode
+_BLANKS = " \t\r\n"
 DONE = "[DONE]"
 """What is sent behind the last event: always on chat completions, by some servers elsewhere."""
 
@@ -19,7 +21,9 @@ def data_of(event: bytes) -> dict[str, Any] | str | None:
     Raises:
         ValueError: It is neither.
     """
-    if event.startswith(b"data: ") and event.count(b"\n") <= 2:  # nearly every event is so, or so with a name
+    if event.startswith(b"data: {") and event.count(b"\n") <= 2:  # nearly every event is so, or so with a name
+        return _object(event[6:])
+    if event.startswith(b"data: ") and event.count(b"\n") <= 2:
         data = event[6:]
     else:
         _, named, data = event.rpartition(b"\ndata: ")
@@ -30,9 +34,14 @@ def data_of(event: bytes) -> dict[str, Any] | str | None:
         return None
     if data.strip() == DONE.encode():
         return DONE
-    value = json.loads(data.decode(errors="surrogatepass"))  # of bytes the encoding would be guessed first
-    if not isinstance(value, dict):
-        raise ValueError(f"an event that is no object: {value!r:.60}")
+    return _object(data)
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    text = data.decode(errors="surrogatepass").strip(_BLANKS)
+    value, end = _READ(text)  # what `json.loads` does besides takes as long: it guesses an encoding, looks for blanks
+    if end != len(text) or not isinstance(value, dict):
+        raise ValueError(f"an event that is no object: {text!r:.60}")
     return cast("dict[str, Any]", value)
 
 
