@@ -1,5 +1,6 @@
 """The page in a real browser: on a phone and on a desk, in both schemes, with the keyboard alone, in two tabs."""
 
+import asyncio
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from micro_agent import Run, Step, tool
+from micro_agent import Run, Step, Tool, tool
 from micro_agent.coding.patches import check
 from micro_agent.coding.patches.store import Patches
 from micro_agent.coding.workplace import state_of
@@ -146,9 +147,10 @@ def test_a_run_that_another_server_holds_is_followed_and_decided(browser: Browse
     asked.start()
     tab = Tab(browser, other)
     page = tab.at("")
-    page.get_by_role("button", name="Refresh").click()
-    while not page.locator(".rows a").count():
+    for _ in range(200):
         page.get_by_role("button", name="Refresh").click()
+        if page.locator(".rows a").count():
+            break
     page.locator(".rows a").click()
     expect(page.locator(".badge")).to_have_text("running")
     going.set()
@@ -157,6 +159,61 @@ def test_a_run_that_another_server_holds_is_followed_and_decided(browser: Browse
     assert (holder.deleted, other.deleted) == ([], ["a"])
     asked.join()
     tab.heard = [line for line in tab.heard if "409" not in line]
+    tab.close()
+
+
+def test_a_run_that_was_left_is_resumed_and_a_question_that_expired_asked_anew(
+    browser: Browser, start: "Start", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = threading.Event()
+
+    async def wait() -> str:
+        """Wait."""
+        if not here.is_set():
+            here.set()
+            await asyncio.sleep(60)
+        return "waited"
+
+    going = Tool("wait", "Wait.", {"type": "object"}, wait, read_only=True)
+    left = start([call("wait", {})], tools=[going])
+    asked = threading.Thread(target=left.client.post, args=("/ask",), kwargs={"json": {"question": "Wait."}})
+    asked.start()
+    assert here.wait(30)
+    (live,) = left.pool._running  # pyright: ignore[reportPrivateUsage]
+    asyncio.run_coroutine_threadsafe(left.pool.close(0), live.task.get_loop()).result(30)
+    asked.join()
+    monkeypatch.setenv("MICRO_AGENT_APPROVAL_TTL", "0.001")
+    first = start([text("It went on."), call("delete", {"path": "a"})], tools=[going])
+    tab = Tab(browser, first)
+    page = tab.at(f"#/run/{live.run_id}")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator(".answer")).to_contain_text("It went on.")
+    tab.heard = [line for line in tab.heard if "409" not in line]
+    tab.close()
+    expired = first.client.post("/ask", json={"question": "Tidy up."}).json()["trace_id"]
+    monkeypatch.delenv("MICRO_AGENT_APPROVAL_TTL")
+    serving = start([text("Done.")])
+    tab = Tab(browser, serving)
+    page = tab.at(f"#/run/{expired}")
+    page.get_by_role("button", name="Ask anew").click()
+    expect(page.get_by_role("button", name="Ask anew")).to_have_count(0)
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".answer")).to_contain_text("Done.")
+    assert serving.deleted == ["a"]
+    tab.close()
+
+
+def test_more_runs_than_one_page_has_are_shown_page_by_page(browser: Browser, start: "Start") -> None:
+    serving = start()
+    for number in range(70):
+        serving.store.append(Run(question=f"Question {number}?", status="completed", answer="Yes."))
+    tab = Tab(browser, serving)
+    page = tab.at("")
+    expect(page.locator(".rows li")).to_have_count(50)
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator(".rows li")).to_have_count(70)
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    assert len({row.inner_text() for row in page.locator(".rows .main").all()}) == 70
     tab.close()
 
 
@@ -215,6 +272,8 @@ def test_a_call_is_edited_and_asked_about_once_more_with_the_keyboard_alone(brow
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     assert page.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.tagName") == "MAIN"
     to("Question")
     page.keyboard.type("Tidy up.")
     page.keyboard.press("Enter")
@@ -305,6 +364,17 @@ def test_patches_are_applied_undone_and_rejected(browser: Browser, start: "Start
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".badge")).to_have_text("undone")
     assert (root / "f.txt").read_text() == "one\n"
+    three = queue.propose(check(root, "--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-one\n+three\n"), "three, please")
+    damaged = next(state_of(root, tmp_path / "state").rglob(f"{three.id}.json")).with_name("patch_0000000000.json")
+    damaged.write_text("{")
+    page.get_by_role("link", name="Patches").click()
+    expect(page.locator("p.failed")).to_have_text(f"{damaged} cannot be read.")
+    page.get_by_role("link", name="three, please").click()
+    page.get_by_label("Reason for a rejection").fill("two is enough")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.locator(".badge")).to_have_text("rejected")
+    expect(page.get_by_text("Feedback: two is enough")).to_be_visible()
+    assert (queue.get(three.id).feedback, (root / "f.txt").read_text()) == ("two is enough", "one\n")
     tab.close()
 
 
