@@ -11,6 +11,8 @@ from micro_agent.proxy.metrics import Metrics
 from micro_agent.proxy.records import Recorder
 from micro_agent.proxy.upstream import Upstream
 
+_BROKEN_OFF_S = 1.0
+"""So long those requests have to be recorded which break off as their upstream is closed."""
 _log = logging.getLogger("micro_agent")
 
 T = TypeVar("T")
@@ -61,9 +63,13 @@ class Proxy:
 
     async def close(self, grace_s: float) -> None:
         """Let the requests end for so long, then close what is open."""
-        ends = perf_counter() + grace_s
-        while self.running() and perf_counter() < ends:
-            await asyncio.sleep(0.02)
+        await self._idle(grace_s)
         await self.upstream.aclose()
+        await self._idle(_BROKEN_OFF_S)
         if self.recorder is not None:
             await self.recorder.settled()
+
+    async def _idle(self, within_s: float) -> None:
+        ends = perf_counter() + within_s
+        while self.running() and perf_counter() < ends:
+            await asyncio.sleep(0.02)

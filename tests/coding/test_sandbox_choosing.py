@@ -35,7 +35,7 @@ case "$1" in
         [ -z "$ENGINE_FAULT" ] || { echo "$ENGINE_FAULT" >&2; exit 125; }
         while [ "$1" != --entrypoint ]; do shift; done
         program=$2; shift 3
-        "$program" "$@" || exit "${ENGINE_EXIT:-$?}" ;;
+        TMPDIR=${ENGINE_LOG%/*} "$program" "$@" || exit "${ENGINE_EXIT:-$?}" ;;
     kill) pkill -KILL -P "$PPID" -f played-sleep ;;
 esac
 """

@@ -3,9 +3,13 @@
 import asyncio
 import json
 import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import httpx
 import pytest
 
 from micro_agent.errors import ConfigurationError
@@ -16,7 +20,7 @@ from micro_agent.replay import describe
 from micro_agent.testing import ModelServer, Received, text
 from micro_agent.traces import TraceStore
 from tests.each import each
-from tests.proxy.conftest import CALL, CHAT, Start, asking, played, told
+from tests.proxy.conftest import CALL, CHAT, HEAD, Start, asking, piece, played, told
 
 KEY = "sk-a-key-that-nobody-may-keep-1234"
 
@@ -232,3 +236,27 @@ def test_a_request_that_breaks_off_is_not_sent_on(start: Start) -> None:
         assert through.post(asking()).status_code == 200
         assert len(model.chats) == 1
         assert len(through.runs()) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_under_way_at_the_end_of_the_proxy_is_on_record_as_cut_off(start: Start, stream: bool) -> None:
+    asked, end = Event(), Event()
+
+    def play(connection: socket.socket, _: Received) -> None:
+        connection.sendall(HEAD + piece(b'data: {"choices": [{"delta": {"content": "Thr'))
+        asked.set()
+        end.wait(30)
+
+    def ask() -> None:
+        with suppress(httpx.HTTPError):
+            through.post(asking(stream=stream))
+
+    with played(play) as server, ThreadPoolExecutor(1) as threads:
+        through = start(server.url)
+        asking_it = threads.submit(ask)
+        assert asked.wait(30)
+        asyncio.run_coroutine_threadsafe(through.proxy.close(0), through.loop).result(30)
+        (run,) = (through.store.load(run_id) for run_id in through.store.ids())
+        end.set()
+        asking_it.result(30)
+    assert (run.status, run.termination_reason) == ("failed", "cut_off")
