@@ -259,7 +259,7 @@ def test_a_turn_is_cancelled_before_it_has_begun_and_what_cannot_begin_is_told(t
             with pytest.raises(RequestError, match="OPENAI_API_KEY is not set") as refused:
                 await ask(agent, ident)
             assert refused.value.code == -32602
-            with pytest.raises(RequestError, match="a defect of micro-agent: ValueError: embedded null"):
+            with pytest.raises(RequestError, match=r"a defect of micro-agent: ValueError: .*embedded null"):
                 await agent.new_session(cwd="/\0", mcp_servers=[])
         async with editor("--provider", "mock", "--tools", "slow.py") as (agent, client, _):
             folder = str(tmp_path / "plain")

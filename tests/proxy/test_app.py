@@ -14,9 +14,11 @@ import pytest
 
 from micro_agent.errors import ConfigurationError
 from micro_agent.proxy.engine import Options, Proxy
+from micro_agent.proxy.records import Recorder
 from micro_agent.proxy.upstream import HttpUpstream
 from micro_agent.proxy.wires.chat import ChatWire
 from micro_agent.replay import describe
+from micro_agent.run import Run
 from micro_agent.testing import ModelServer, Received, text
 from micro_agent.traces import TraceStore
 from tests.each import each
@@ -59,6 +61,19 @@ def test_what_cannot_be_recorded_goes_through(start: Start, tmp_path: Path, capl
             through.settle()
         assert through.count('failures_total{kind="record"}') == 2
     assert caplog.text.count("requests are not recorded") == 1
+
+
+def test_a_record_that_cannot_be_encoded_takes_no_other_with_it(store: TraceStore) -> None:
+    failed = list[int]()
+
+    async def write() -> None:
+        recorder = Recorder(store, lambda: failed.append(1))
+        for run in (Run(question="?", inputs={"not JSON": object()}), Run(question="Fine?")):
+            recorder.write(run)
+        await recorder.settled()
+
+    asyncio.run(write())
+    assert (failed, [store.load(run_id).question for run_id in store.ids()]) == ([1], ["Fine?"])
 
 
 def test_what_is_counted(start: Start) -> None:

@@ -151,10 +151,13 @@ class Desk:
 
     async def _decided(self, asked: Asked, named: Named) -> Turn | None:
         """The turn of a run that asked; ``None`` where that has ended and the message is no word on its question."""
-        for _ in range(_STATES):
-            with suppress(NotWaiting, RunBusy, RunNotFound):  # it went on elsewhere between the look and the decision
+        looks = 0
+        while True:
+            try:
                 return await self._as_seen(asked, named)
-        return await self._as_seen(asked, named)
+            except (NotWaiting, RunBusy, RunNotFound):  # it went on elsewhere between the look and the decision
+                if (looks := looks + 1) > _STATES:
+                    raise
 
     async def _as_seen(self, asked: Asked, named: Named) -> Turn | None:
         word, live = decision_in(asked.question), self.pool.live(named.run_id)

@@ -165,6 +165,20 @@ def test_a_run_that_goes_on_elsewhere_is_waited_for_and_not_ended(start: "Start"
         assert decided.result().json()["answer"] == "It is gone."
 
 
+def test_a_run_that_another_process_keeps_is_not_waited_for(start: "Start", store: TraceStore) -> None:
+    client = Client(start(TIDY))
+    question = client.says("Tidy up.")
+    (asked,) = client.serving.client.get("/approvals").json()["approvals"]
+    held = store.resume(asked["run_id"])
+    try:
+        with pytest.raises(Error, match="is held by another process") as refused:
+            client.says("Tidy up.", says("assistant", question), "approve")
+    finally:
+        held.close()
+    assert (refused.value.status, refused.value.code) == (409, "run_busy")
+    assert client.says("Tidy up.", says("assistant", question), "approve") == "It is gone.", "the word stands"
+
+
 class Meddled(TraceStore):
     """A store in which somebody does something between two looks at a run."""
 
