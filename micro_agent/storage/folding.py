@@ -16,6 +16,7 @@ from micro_agent.run import EDITED, LMCall, Run, Step, Usage
 from micro_agent.run.questions import QuestionChanged, verified
 from micro_agent.run.usage import add_call, add_step
 from micro_agent.storage.decisions import Decision, decision_of
+from micro_agent.text.printable import printable
 
 FORMAT = 1
 """The version of the journal's format, written in its first event."""
@@ -116,7 +117,7 @@ def fold(lines: Iterable[bytes], *, mask: Mask = _NO_MASK) -> Folded:
             tail_lost = not line.torn
             continue
         missing = mask.missing(line.data)
-        faults += [f"line {line.number}: {lost} stays, it is not set today" for lost in missing]
+        faults += [f"line {line.number}: {printable(lost)} stays, it is not set today" for lost in missing]
         try:
             event = mask.restore(line.data)
             folded = _started(event) if folded is None else _take(folded, event, line.number, faults)

@@ -190,6 +190,8 @@ def test_secrets_come_back_and_missing_ones_are_named() -> None:
     folded = fold([*lines(), event])
     assert folded.run.calls[0].reply == {"text": "[env:API_KEY]"}
     assert folded.damage == "line 2: [env:API_KEY] stays, it is not set today"
+    foreign = json.dumps({**reply(text="?"), "n": 2, "masked": ["\x1b[2J\ud800"]}).encode() + b"\n"
+    assert fold([*lines(), foreign]).damage == r"line 2: [env:\x1b[2J\ud800] stays, it is not set today"
 
 
 def test_a_journal_that_cannot_be_opened_is_told_apart_from_none(tmp_path: Path) -> None:
