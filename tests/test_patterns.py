@@ -104,6 +104,7 @@ def test_no_literal_of_the_package_has_a_possessive_group() -> None:
     assert found == []
 
 
+@pytest.mark.torture
 def test_no_compiled_pattern_of_the_package_has_a_possessive_group(warm: Warm) -> None:
     planted = "import re; re.search('(?:ab?c)*' + chr(43), ''); re.compile('[ab]*+c?+')"
     done = warm.run("-c", COMPILED, planted, cwd=ROOT, fresh=True)

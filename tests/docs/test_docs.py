@@ -136,8 +136,8 @@ def expected(page_blocks: list[Block], block: Block) -> str | None:
 
 
 LONG = frozenset({
-    "approvals", "cli", "code", "evals", "evals-report", "mcp", "optimize", "patches", "plans", "proxy", "replay",
-    "scale", "server",
+    "approvals", "cli", "code", "coding", "evals", "evals-report", "mcp", "openai-endpoint", "optimize", "patches",
+    "plans", "proxy", "replay", "scale", "server", "testing",
 })  # fmt: skip
 """Pages that take more than a second: `make torture` has them, and `pytest tests/docs -m '' -k NAME` one of them."""
 
