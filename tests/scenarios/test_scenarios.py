@@ -15,6 +15,7 @@ def wrong(runs: list[Played]) -> str:
     )
 
 
+@pytest.mark.torture
 def test_what_can_be_read_is_answered_what_cannot_ends_honestly_and_the_page_shows_it():
     runs = some_played()
     assert wrong(runs) == ""
