@@ -44,7 +44,7 @@ demo: $(READY) ## Play a scripted weak model and show the replay; then ask the t
 
 ready: $(READY) # The environment alone
 
-# No test takes ten seconds, and of the long ones none ten minutes: one that hangs is named.
+# A test that hangs is ended and named. On a busy machine the slowest quick ones take ten seconds.
 PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal --timeout 180
 
 test: $(COMPILED) ## Run the tests and the docs; TESTS="tests/cli tests/tools" runs these

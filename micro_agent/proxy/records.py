@@ -60,25 +60,26 @@ class Recorder:
 
     def _hand_over(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        self._thread.submit(self._append, [(run.id, self._encoded(run)) for run in waiting.values()])
+        records = list[tuple[str, bytes]]()
+        for run in waiting.values():
+            try:
+                records.append((run.id, self._mask.encode(run)))
+            except MicroAgentError as error:
+                self._lost(error)
+        self._thread.submit(self._append, records)
 
-    def _encoded(self, run: Run) -> bytes | MicroAgentError:
-        try:
-            return self._mask.encode(run)
-        except MicroAgentError as error:
-            return error
-
-    def _append(self, records: Sequence[tuple[str, bytes | MicroAgentError]]) -> None:
+    def _append(self, records: Sequence[tuple[str, bytes]]) -> None:
         for run_id, record in records:
             try:
-                if isinstance(record, MicroAgentError):
-                    raise record
                 self._store.append_record(run_id, record)
             except MicroAgentError as error:
-                self._failed()
-                if not self._told:
-                    self._told = True
-                    _log.warning("requests are not recorded: %s; not said again", error)
+                self._lost(error)
+
+    def _lost(self, error: MicroAgentError) -> None:
+        self._failed()
+        if not self._told:
+            self._told = True
+            _log.warning("requests are not recorded: %s; not said again", error)
 
 
 def begun(request: Forwarded, upstream: Upstream) -> Run:

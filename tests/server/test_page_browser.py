@@ -179,13 +179,15 @@ def test_a_run_that_was_left_is_resumed_and_a_question_that_expired_asked_anew(
     asked = threading.Thread(target=left.client.post, args=("/ask",), kwargs={"json": {"question": "Wait."}})
     asked.start()
     assert here.wait(30)
-    (live,) = left.pool._running  # pyright: ignore[reportPrivateUsage]
+    (run,) = left.client.get("/runs", params={"status": "running"}).json()["runs"]
+    live = left.pool.live(run["id"])
+    assert live is not None
     asyncio.run_coroutine_threadsafe(left.pool.close(0), live.task.get_loop()).result(30)
     asked.join()
     monkeypatch.setenv("MICRO_AGENT_APPROVAL_TTL", "0.001")
     first = start([text("It went on."), call("delete", {"path": "a"})], tools=[going])
     tab = Tab(browser, first)
-    page = tab.at(f"#/run/{live.run_id}")
+    page = tab.at(f"#/run/{run['id']}")
     page.get_by_role("button", name="Resume").click()
     expect(page.locator(".answer")).to_contain_text("It went on.")
     tab.heard = [line for line in tab.heard if "409" not in line]

@@ -216,7 +216,7 @@ def test_a_run_that_is_taken_up_and_ends_between_the_looks_at_it_has_its_answer_
         held.pop().close()
         elsewhere.client.post(f"/runs/{asked['run_id']}/resume")
 
-    # The second look of `pool.resume` is the one that finds the run held.
+    # The first try looks twice, the second time in `pool.resume`; then it finds the run held. It ends in the next try.
     store.meddling = iter([lambda: held.append(elsewhere.store.resume(asked["run_id"])), lambda: None, end])
     assert client.says("Tidy up.", says("assistant", question), "approve") == "It is gone."
     assert (client.serving.deleted, elsewhere.deleted, held) == ([], ["old.txt"], [])
